@@ -1,0 +1,12 @@
+from .cases import Case as Case
+from .cassettes import Cassettes as Cassettes
+from .errors import EvalnbError as EvalnbError
+from .errors import InputError as InputError
+from .errors import MissError as MissError
+from .golden import GoldenSet as GoldenSet
+from .golden import read_golden as read_golden
+from .golden import write_golden as write_golden
+from .systems import CallableSystem as CallableSystem
+from .systems import Output as Output
+from .systems import ToolCall as ToolCall
+from .systems import load_system as load_system

@@ -1,0 +1,413 @@
+"""Cassettes: recorded responses, one file a request, and the misses of a replay.
+
+A file holds the canonical request and its responses by repeat and occurrence: the second time
+that the same case asks the same thing within one repeat is occurrence 2. The runner binds the
+case and repeat that are running in a context variable; tasks and `asyncio.to_thread` inherit it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from evalnb.errors import InputError, MissError, Problem
+from evalnb.frames import MISSES
+from evalnb.jsontext import JsonProblem, parse_json, write_atomically
+from evalnb.keys import (
+    CanonicalRequest,
+    Renumbering,
+    differing_paths,
+    leaves,
+    request_key,
+    stable_block,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pandas as pd
+
+__all__ = ["Binding", "Cassettes", "Exchange", "Miss", "Mode", "Slot", "bind", "bound"]
+
+Mode = Literal["replay", "record", "live"]
+MODES: tuple[str, ...] = get_args(Mode)
+
+_FORMAT = 1
+_binding: ContextVar[Binding | None] = ContextVar("evalnb_binding", default=None)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where one response belongs.
+
+    Attributes
+    ----------
+    key : of the canonical request
+    repeat : of the case, counted from 1
+    occurrence : how many-th time this case and repeat makes the request, counted from 1
+    """
+
+    key: str
+    repeat: int
+    occurrence: int
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One response that a case and repeat was given, as the runner accounts for it."""
+
+    key: str
+    response: Mapping[str, Any]
+    latency_ms: float | None
+
+
+@dataclass
+class Binding:
+    """The case and repeat on whose behalf requests are made, and what it was given."""
+
+    case_id: str
+    repeat: int
+    exchanges: list[Exchange] = field(default_factory=list)
+    misses: list[Miss] = field(default_factory=list)
+    _seen: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def slot(self, key: str) -> Slot:
+        """Return the slot of the next request with this key."""
+        with self._lock:
+            self._seen[key] += 1
+            return Slot(key, self.repeat, self._seen[key])
+
+
+@dataclass(frozen=True)
+class Miss:
+    """One request that no cassette holds.
+
+    `case_id` is None when the request came from a thread that did not inherit the binding.
+    """
+
+    case_id: str | None
+    slot: Slot
+    kind: Literal["request", "repeat", "occurrence"]
+    request: CanonicalRequest
+
+
+@contextmanager
+def bind(case_id: str, repeat: int) -> Iterator[Binding]:
+    """Make requests within this block on behalf of a case and repeat."""
+    binding = Binding(case_id, repeat)
+    token = _binding.set(binding)
+    try:
+        yield binding
+    finally:
+        _binding.reset(token)
+
+
+def bound() -> Binding | None:
+    """Return the binding that holds here, None outside of any."""
+    return _binding.get()
+
+
+class Cassettes:
+    """The recorded responses of a suite.
+
+    Parameters
+    ----------
+    folder : one file a key; need not exist yet
+    mode : `replay` answers from the files alone; `record` asks the model for what is missing and
+        writes it; `live` always asks and writes nothing
+    refresh : in `record`, ask again for everything, once each
+    """
+
+    def __init__(self, folder: str | Path, mode: Mode = "replay", *, refresh: bool = False) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}. Got {mode!r}.")
+        self.folder = Path(folder)
+        self.mode = mode
+        self.refresh = refresh
+        self.misses: list[Miss] = []
+        self.used: set[str] = set()
+        self.faults: list[InputError] = []
+        self._unbound = Binding("", 1)
+        self._fresh: dict[Slot, Exchange] = {}
+        self._files: dict[str, _File] = {}
+        self._lock = threading.RLock()
+
+    def slot(self, key: str) -> Slot:
+        """Return where the response to the next request with this key belongs."""
+        return (bound() or self._unbound).slot(key)
+
+    def take(self, slot: Slot, request: CanonicalRequest) -> Exchange | None:
+        """Return the recorded response of a slot, None where the model is to be asked.
+
+        Raises
+        ------
+        MissError
+            In replay, when there is no recording; the miss is kept in `misses` as well.
+        InputError
+            If the cassette is damaged or was recorded from another model than the one asked for.
+        """
+        if self.mode == "live":
+            return None
+        with self._lock:
+            self.used.add(slot.key)
+            if slot in self._fresh:
+                return self._fresh[slot]
+            if self.refresh:
+                return None
+            file = self._file(slot.key)
+            entry = file.entries.get((slot.repeat, slot.occurrence)) if file else None
+            if entry is not None:
+                _check_model(self._path(slot.key), request, entry.response)
+                return entry
+            if self.mode == "record":
+                return None
+            binding = bound()
+            miss = Miss(binding.case_id if binding else None, slot, _kind(file, slot), request)
+            self.misses.append(miss)
+            if binding:
+                binding.misses.append(miss)
+        raise MissError(self._explain(miss))
+
+    def put(
+        self,
+        slot: Slot,
+        request: CanonicalRequest,
+        response: Mapping[str, Any],
+        latency_ms: float,
+    ) -> Exchange:
+        """Store a response as a whole before anybody sees it, and return the one to hand on.
+
+        Where a concurrent identical request stored its response first, that one is kept and
+        returned, so that replay gives what the recording gave. What is handed on has its ids
+        and signatures, which a live conversation needs; the file has not.
+        """
+        exchange = Exchange(slot.key, response, round(latency_ms))
+        if self.mode == "live":
+            return exchange
+        with self._lock:
+            if slot in self._fresh:
+                return self._fresh[slot]
+            file = self._file(slot.key) or _File(request, {})
+            stored = without_volatile_ids(slot, response)
+            file.entries[slot.repeat, slot.occurrence] = Exchange(
+                slot.key, stored, exchange.latency_ms
+            )
+            self._files[slot.key] = file
+            self._fresh[slot] = exchange
+            write_atomically(self._path(slot.key), file.to_json(slot.key))
+        return exchange
+
+    def keys(self) -> list[str]:
+        """Return the keys of all files, sorted."""
+        return sorted(path.stem for path in self.folder.glob("*.json"))
+
+    def unused(self) -> list[str]:
+        """Return the keys of the files that nothing asked for since this object was made."""
+        return [key for key in self.keys() if key not in self.used]
+
+    def remove(self, keys: list[str]) -> None:
+        """Delete files by key."""
+        with self._lock:
+            for key in keys:
+                self._path(key).unlink()
+                self._files.pop(key, None)
+
+    def read(self, key: str) -> tuple[CanonicalRequest, dict[tuple[int, int], Exchange]]:
+        """Return the request of a key, and its responses by repeat and occurrence.
+
+        Raises
+        ------
+        InputError
+            If there is no such file or it is damaged.
+        """
+        file = self._file(key)
+        if file is None:
+            raise InputError(f"there is no cassette {self._path(key)}")
+        return file.request, dict(file.entries)
+
+    def misses_frame(self) -> pd.DataFrame:
+        """Return the misses frame, each miss with the nearest recorded request."""
+        return MISSES.build(
+            {
+                "case_id": miss.case_id,
+                "repeat": miss.slot.repeat,
+                "occurrence": miss.slot.occurrence,
+                "kind": miss.kind,
+                "key": miss.slot.key,
+                "nearest_key": nearest,
+                "differences": differences,
+                "explanation": _explanation(miss, differences),
+            }
+            for miss in _distinct(self.misses)
+            for nearest, differences in [self._nearest.differences(miss)]
+        )
+
+    @cached_property
+    def _nearest(self) -> _Nearest:
+        requests = {}
+        for key in self.keys():
+            file = self._file(key)
+            if file is not None:
+                requests[key] = file.request
+        return _Nearest(requests)
+
+    def _explain(self, miss: Miss) -> str:
+        what = {
+            "request": "was never recorded",
+            "repeat": f"was not recorded for repeat {miss.slot.repeat}",
+            "occurrence": f"was not recorded for occurrence {miss.slot.occurrence}",
+        }[miss.kind]
+        who = f"case {miss.case_id}: " if miss.case_id else ""
+        return f"{who}request {miss.slot.key} {what}"
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+    def _file(self, key: str) -> _File | None:
+        with self._lock:
+            if key not in self._files:
+                path = self._path(key)
+                if not path.exists():
+                    return None
+                self._files[key] = _File.from_json(path, key)
+            return self._files[key]
+
+
+@dataclass
+class _File:
+    request: CanonicalRequest
+    entries: dict[tuple[int, int], Exchange]
+
+    @classmethod
+    def from_json(cls, path: Path, key: str) -> _File:
+        try:
+            content = parse_json(path.read_text(encoding="utf-8"))
+            request = content["request"]
+            entries = {
+                (entry["repeat"], entry["occurrence"]): Exchange(
+                    key, entry["response"], entry.get("latency_ms")
+                )
+                for entry in content["entries"]
+            }
+            version = content["format"]
+        except (OSError, UnicodeDecodeError, JsonProblem, LookupError, TypeError) as error:
+            raise _damaged(path, f"cannot be read: {error!r}.") from error
+        if version != _FORMAT:
+            raise _damaged(path, f"has format {version!r}; this version reads {_FORMAT}.")
+        if request_key(request) != key:
+            raise _damaged(path, "holds another request than its name says.")
+        return cls(request, entries)
+
+    def to_json(self, key: str) -> bytes:
+        content = {
+            "format": _FORMAT,
+            "key": key,
+            "request": self.request,
+            "entries": [
+                {
+                    "repeat": repeat,
+                    "occurrence": occurrence,
+                    "latency_ms": self.entries[repeat, occurrence].latency_ms,
+                    "response": self.entries[repeat, occurrence].response,
+                }
+                for repeat, occurrence in sorted(self.entries)
+            ],
+        }
+        return (json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+class _Nearest:
+    """Finds the recorded request that is most like another one."""
+
+    def __init__(self, requests: Mapping[str, CanonicalRequest]) -> None:
+        self._requests = requests
+        self._leaves = {key: set(leaves(request).items()) for key, request in requests.items()}
+        self._holders: dict[tuple[str, str], list[str]] = {}
+        for key, items in self._leaves.items():
+            for item in items:
+                self._holders.setdefault(item, []).append(key)
+
+    def differences(self, miss: Miss) -> tuple[str | None, list[str]]:
+        """Return the key of the nearest request and the paths that differ from it."""
+        key = self._key(miss)
+        if key is None:
+            return None, []
+        return key, differing_paths(self._requests[key], miss.request)
+
+    def _key(self, miss: Miss) -> str | None:
+        if miss.kind != "request":
+            return miss.slot.key
+        wanted = set(leaves(miss.request).items())
+        # What few requests have, the user's words, tells best which one was meant.
+        shared = [self._holders[item] for item in wanted if item in self._holders]
+        candidates = min(shared, key=len, default=list(self._requests))
+        return min(candidates, key=lambda key: (len(wanted ^ self._leaves[key]), key), default=None)
+
+
+def without_volatile_ids(slot: Slot, response: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a response without what the API made up for this one call.
+
+    Ids are replaced by ones that follow from the slot: unlike in all other responses, alike
+    every time. Signatures and the container's expiry are dropped: replay works without.
+    """
+    stem = f"{slot.key[:12]}_{slot.repeat}_{slot.occurrence}"
+    kept = dict(response)
+    if isinstance(kept.get("id"), str):
+        kept["id"] = f"msg_{stem}"
+    if isinstance(kept.get("container"), dict):
+        kept["container"] = {"id": f"container_{stem}", "expires_at": None}
+    if isinstance(kept.get("content"), list):
+        names = Renumbering(f"toolu_{stem}_")
+        kept["content"] = [stable_block(block, names, blank=True) for block in kept["content"]]
+    return kept
+
+
+def _kind(file: _File | None, slot: Slot) -> Literal["request", "repeat", "occurrence"]:
+    if file is None:
+        return "request"
+    repeats = {repeat for repeat, _ in file.entries}
+    return "occurrence" if slot.repeat in repeats else "repeat"
+
+
+def _check_model(path: Path, request: CanonicalRequest, response: Mapping[str, Any]) -> None:
+    """Refuse an answer of another model; a dated id answers for its alias."""
+    asked = (request.get("body") or {}).get("model")
+    answered = response.get("model")
+    if not isinstance(asked, str) or not isinstance(answered, str):
+        return
+    stem = asked.removesuffix("-latest").removesuffix("-0")
+    if answered != asked and not answered.startswith(f"{stem}-"):
+        raise _damaged(path, f"was answered by {answered!r}, but {asked!r} was asked.")
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    problem = Problem(str(path), 0, "", what, "Delete the file and record it again.")
+    return InputError("a cassette cannot be used", [problem])
+
+
+def _distinct(misses: list[Miss]) -> list[Miss]:
+    """Drop the repetitions of an application that asks again after a miss."""
+    by_key = {(miss.case_id, miss.slot): miss for miss in misses}
+    return list(by_key.values())
+
+
+def _explanation(miss: Miss, differences: list[str]) -> str:
+    match miss.kind:
+        case "repeat":
+            return f"repeat {miss.slot.repeat} was never recorded"
+        case "occurrence":
+            return f"occurrence {miss.slot.occurrence} of the request was never recorded"
+        case _ if not differences:
+            return "nothing like it was ever recorded"
+        case _ if len(differences) > 4:
+            return f"{', '.join(differences[:4])} and {len(differences) - 4} more"
+        case _:
+            return ", ".join(differences)

@@ -1,0 +1,78 @@
+"""`anthropic` clients that carry a cassette."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anthropic
+import httpx2
+
+from evalnb.errors import InputError
+from evalnb.transport import CassetteTransport
+
+if TYPE_CHECKING:
+    from evalnb.cassettes import Cassettes
+
+__all__ = ["Upstream", "async_client", "sync_client"]
+
+Upstream = httpx2.BaseTransport | httpx2.AsyncBaseTransport
+"""Where a client asks for what no cassette holds; None stands for the API of Anthropic."""
+
+
+def async_client(
+    cassettes: Cassettes, upstream: httpx2.AsyncBaseTransport | None = None
+) -> anthropic.AsyncAnthropic:
+    """Return an asynchronous client; it belongs to the event loop that makes it.
+
+    Parameters
+    ----------
+    cassettes : where responses are taken from and stored
+    upstream : where to ask for what is not recorded; by default Anthropic's API, with the key
+        from the environment. Never used, nor a key looked for, in replay.
+
+    Raises
+    ------
+    InputError
+        If the API is to be asked and there are no credentials.
+    """
+    transport = CassetteTransport(
+        cassettes,
+        async_upstream=None
+        if cassettes.mode == "replay"
+        else upstream or httpx2.AsyncHTTPTransport(),
+    )
+    http_client = anthropic.DefaultAsyncHttpxClient(transport=transport)
+    if cassettes.mode == "replay" or upstream is not None:
+        return anthropic.AsyncAnthropic(
+            api_key="replay", max_retries=0, open_telemetry=False, http_client=http_client
+        )
+    client = anthropic.AsyncAnthropic(http_client=http_client)
+    _check_credentials(client)
+    return client
+
+
+def sync_client(
+    cassettes: Cassettes, upstream: httpx2.BaseTransport | None = None
+) -> anthropic.Anthropic:
+    """Return a synchronous client; parameters and errors as for `async_client`."""
+    transport = CassetteTransport(
+        cassettes,
+        upstream=None if cassettes.mode == "replay" else upstream or httpx2.HTTPTransport(),
+    )
+    http_client = anthropic.DefaultHttpxClient(transport=transport)
+    if cassettes.mode == "replay" or upstream is not None:
+        return anthropic.Anthropic(
+            api_key="replay", max_retries=0, open_telemetry=False, http_client=http_client
+        )
+    client = anthropic.Anthropic(http_client=http_client)
+    _check_credentials(client)
+    return client
+
+
+def _check_credentials(client: anthropic.Anthropic | anthropic.AsyncAnthropic) -> None:
+    """Say before the first case, and not after the last, that there is no key."""
+    if client.api_key is None and client.auth_token is None and client.credentials is None:
+        raise InputError(
+            "there are no credentials for Anthropic's API: set ANTHROPIC_API_KEY, or record from "
+            "the local model with `--upstream local`"
+        )

@@ -1,0 +1,397 @@
+"""Columns, dtypes and keys of every frame, and the one check of them.
+
+Frames are tidy: a row an observation, its key in columns, a fresh `RangeIndex` that means
+nothing. Missing is NA, never "", -1 or 0. Columns that a schema does not name pass through at
+the right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "BASELINE",
+    "CASES",
+    "DECISION",
+    "MISSES",
+    "OUTPUTS",
+    "RESULTS",
+    "SCORES",
+    "SLICES",
+    "FrameSchema",
+    "NaReason",
+    "Outcome",
+    "is_accident",
+]
+
+
+class NaReason(StrEnum):
+    """Why a value is missing: the one vocabulary of the package."""
+
+    NO_JUDGE = "no_judge"
+    """By plan: the expectation needs a judge and the run has none."""
+    SKIPPED_BY_RULE = "skipped_by_rule"
+    """By plan: a rule already failed the output, so that no judge was asked."""
+    NOT_APPLICABLE = "not_applicable"
+    """By plan: the scorer does not apply to this output."""
+    NO_SCORER = "no_scorer"
+    """By plan: the case states an expectation that this version has no scorer for."""
+
+    MISS = "miss"
+    """The request was not in any cassette."""
+    REFUSAL = "refusal"
+    """A judge declined to answer."""
+    TRUNCATED = "truncated"
+    """A judge's verdict was cut off."""
+    EMPTY = "empty"
+    """The model finished without text and without a tool call."""
+    BAD_VERDICT = "bad_verdict"
+    """A judge's verdict could not be read."""
+    BAD_REQUEST = "bad_request"
+    """The API did not accept the request."""
+    SERVER = "server"
+    """No answer from the API after its retries."""
+    DEADLINE = "deadline"
+    """The time of the run was used up."""
+    BUDGET = "budget"
+    """The money of the run was used up."""
+    INCOMPLETE = "incomplete"
+    """The response broke off."""
+    UNKNOWN_STOP = "unknown_stop"
+    """The response ended for a reason that this version does not know."""
+    SYSTEM_ERROR = "system_error"
+    """The system under test raised."""
+    SCORER_ERROR = "scorer_error"
+    """The scorer raised."""
+
+
+_BY_PLAN = frozenset(
+    {
+        NaReason.NO_JUDGE,
+        NaReason.SKIPPED_BY_RULE,
+        NaReason.NOT_APPLICABLE,
+        NaReason.NO_SCORER,
+    }
+)
+
+
+def is_accident(reasons: pd.Series) -> pd.Series:
+    """Tell which missing values happened by accident rather than by plan.
+
+    Parameters
+    ----------
+    reasons : values of `NaReason` or NA
+
+    Returns
+    -------
+    boolean, False where `reasons` is NA
+    """
+    planned = {str(reason) for reason in _BY_PLAN}
+    return (reasons.notna() & ~reasons.isin(planned)).astype("boolean")
+
+
+class Outcome(StrEnum):
+    """What a gate decides, and what a row of its decision says."""
+
+    PASS = "pass"  # noqa: S105 - an outcome, not a password
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class FrameSchema:
+    """Columns of one kind of frame.
+
+    Attributes
+    ----------
+    name : what the frame is called in messages
+    columns : column to dtype, in order; `object` holds nested lists and dicts
+    key : columns that identify a row
+    """
+
+    name: str
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+
+    def build(self, records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+        """Make a frame from one mapping a row; absent columns become NA.
+
+        Parameters
+        ----------
+        records : mappings with the columns of this schema as keys
+
+        Returns
+        -------
+        the schema's columns in order, then unknown ones
+
+        Raises
+        ------
+        ValueError
+            If two rows have the same key.
+        """
+        rows = [dict(record) for record in records]
+        extra = list(
+            dict.fromkeys(name for row in rows for name in row if name not in self.columns)
+        )
+        data = {
+            name: pd.Series([row.get(name, pd.NA) for row in rows], dtype="object")
+            for name in [*self.columns, *extra]
+        }
+        return self.check(pd.DataFrame(data))
+
+    def empty(self) -> pd.DataFrame:
+        """Make a frame without rows."""
+        return self.build(())
+
+    def check(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame with this schema's order and dtypes.
+
+        Parameters
+        ----------
+        frame : all columns of the schema, in any order
+
+        Returns
+        -------
+        the schema's columns in order, then the others as they are
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, a value does not fit its dtype, or two rows have the same key.
+        """
+        missing = [name for name in self.columns if name not in frame.columns]
+        if missing:
+            raise ValueError(
+                f"a {self.name} frame needs the columns {', '.join(self.columns)}. "
+                f"Missing: {', '.join(missing)}."
+            )
+        others = [name for name in frame.columns if name not in self.columns]
+        ordered = frame[[*self.columns, *others]].reset_index(drop=True)
+        typed = ordered.assign(
+            **{name: self._typed(ordered[name], dtype) for name, dtype in self.columns.items()}
+        )
+        repeated = typed[typed.duplicated(subset=list(self.key), keep=False)]
+        if len(repeated):
+            first = repeated.iloc[0]
+            key = ", ".join(f"{name}={first[name]!r}" for name in self.key)
+            raise ValueError(f"a {self.name} frame has one row for each key. Got two for {key}.")
+        return typed
+
+    def _typed(self, column: pd.Series, dtype: str) -> pd.Series:
+        try:
+            return column.astype(dtype)  # type: ignore[call-overload,no-any-return]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"column `{column.name}` of a {self.name} frame must be {dtype}: {error}"
+            ) from error
+
+
+CASES = FrameSchema(
+    "cases",
+    {
+        "case_id": "string",
+        "category": "string",
+        "language": "string",
+        "tags": "object",
+        "input": "string",
+        "messages": "object",
+        "turns": "object",
+        "state": "object",
+        "context": "object",
+        "expected_exact": "string",
+        "must_contain": "object",
+        "rubric": "object",
+        "expected_keywords": "object",
+        "min_keyword_ratio": "Float64",
+        "must_not_include": "object",
+        "expected_intent": "string",
+        "expected_tool_calls": "object",
+        "tools": "object",
+        "tools_mock": "object",
+        "expected_schema": "object",
+        "relevant_ids": "object",
+        "expect_refusal": "boolean",
+        "reference": "string",
+        "limits": "object",
+        "split": "string",
+        "added": "string",
+        "source": "string",
+        "reviewed_by": "string",
+        "note": "string",
+    },
+    key=("case_id",),
+)
+"""A row a case; the fields of `evalnb.cases.Case` as columns, `id` as `case_id`."""
+
+OUTPUTS = FrameSchema(
+    "outputs",
+    {
+        "run_id": "string",
+        "case_id": "string",
+        "repeat": "Int64",
+        "output_hash": "string",
+        "system": "string",
+        "model": "string",
+        "text": "string",
+        "tool_calls": "object",
+        "messages": "object",
+        "stop_reason": "string",
+        "input_tokens": "Int64",
+        "output_tokens": "Int64",
+        "cache_read_tokens": "Int64",
+        "cache_write_tokens": "Int64",
+        "cost_usd": "Float64",
+        "latency_ms": "Float64",
+        "mode": "string",
+        "request_keys": "object",
+        "na_reason": "string",
+        "error": "string",
+    },
+    key=("case_id", "repeat"),
+)
+"""A row a case and repeat: what the system gave, or why it gave nothing.
+
+`tool_calls` is a list of `{"name", "arguments"}` in order, `messages` the trajectory as
+Messages API messages, `request_keys` the cassette keys of its requests, `model` the id as the API
+returned it, `output_hash` a hash of text and tool calls.
+"""
+
+SCORES = FrameSchema(
+    "scores",
+    {
+        "run_id": "string",
+        "case_id": "string",
+        "repeat": "Int64",
+        "output_hash": "string",
+        "scorer": "string",
+        "tier": "string",
+        "value": "Float64",
+        "raw_value": "Float64",
+        "passed": "boolean",
+        "reason": "string",
+        "judge_model": "string",
+        "judge_model_answered": "string",
+        "judge_fingerprint": "string",
+        "cost_usd": "Float64",
+        "na_reason": "string",
+        "error": "string",
+    },
+    key=("case_id", "repeat", "scorer"),
+)
+"""A row a case, repeat and scorer. `value` is in [0, 1]; `tier` is `rule` or `judge`."""
+
+RESULTS = FrameSchema(
+    "results",
+    {
+        "case_id": "string",
+        "category": "string",
+        "language": "string",
+        "tags": "object",
+        "split": "string",
+        "n_repeats": "Int64",
+        "n_scored": "Int64",
+        "pass_rate": "Float64",
+        "state": "string",
+        "passed": "boolean",
+        "mean_scores": "object",
+        "latency_ms": "Float64",
+        "input_tokens": "Int64",
+        "output_tokens": "Int64",
+        "cost_usd": "Float64",
+        "n_na_plan": "Int64",
+        "n_na_accident": "Int64",
+        "reasons": "object",
+    },
+    key=("case_id",),
+)
+"""A row a case.
+
+A repeat is scored when it has at least one verdict and no score of it is NA by accident; it
+passes when no verdict fails. `state` is `pass`, `fail` or `unstable` over the scored repeats, NA
+without any; `passed` is True only for `pass`. `mean_scores` maps scorer to mean value, `reasons`
+lists the reasons of failed and missing scores, tokens and cost are totals over repeats, latency
+is their mean.
+"""
+
+SLICES = FrameSchema(
+    "slices",
+    {
+        "slice": "string",
+        "value": "string",
+        "n_planned": "Int64",
+        "n_scored": "Int64",
+        "pass_rate": "Float64",
+        "ci_low": "Float64",
+        "ci_high": "Float64",
+        "bound_low": "Float64",
+        "bound_high": "Float64",
+        "baseline_pass_rate": "Float64",
+        "n_compared": "Int64",
+    },
+    key=("slice", "value"),
+)
+"""A row a value of a slicing field; `slice` is `all` for the suite as a whole.
+
+`pass_rate` and its 95% interval are over the scored cases; `bound_low` and `bound_high` are the
+rates over the planned cases if all that were not scored had failed or passed.
+`baseline_pass_rate` is over the `n_compared` cases that both sides scored.
+"""
+
+BASELINE = FrameSchema(
+    "baseline",
+    {
+        "case_id": "string",
+        "scorer": "string",
+        "n_repeats": "Int64",
+        "n_scored": "Int64",
+        "n_passed": "Int64",
+        "mean": "Float64",
+        "n_na": "Int64",
+    },
+    key=("case_id", "scorer"),
+)
+"""A row a case and scorer: the counts that a gate compares."""
+
+DECISION = FrameSchema(
+    "decision",
+    {
+        "rule": "string",
+        "outcome": "string",
+        "case_id": "string",
+        "scorer": "string",
+        "slice": "string",
+        "baseline": "Float64",
+        "candidate": "Float64",
+        "reason": "string",
+    },
+    key=("rule", "case_id", "scorer", "slice"),
+)
+"""A row a reason: `outcome` is `fail`, `inconclusive` or `note`."""
+
+MISSES = FrameSchema(
+    "misses",
+    {
+        "case_id": "string",
+        "repeat": "Int64",
+        "occurrence": "Int64",
+        "kind": "string",
+        "key": "string",
+        "nearest_key": "string",
+        "differences": "object",
+        "explanation": "string",
+    },
+    key=("case_id", "repeat", "occurrence", "key"),
+)
+"""A row a request that no cassette holds.
+
+`kind` is `request` (never recorded), `repeat` or `occurrence` (recorded, but not this often);
+`differences` lists the paths in which the nearest recorded request differs.
+"""

@@ -1,0 +1,383 @@
+"""Golden sets: the reviewed cases of a suite, with the suite's settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from evalnb.cases import FIELDS, Case
+from evalnb.errors import InputError, Problem, nearest_name
+from evalnb.frames import CASES
+from evalnb.jsontext import Line, dump_json, read_lines, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pandas as pd
+
+__all__ = ["GateSettings", "GoldenSet", "SuiteSettings", "read_golden", "read_toml", "write_golden"]
+
+SLICING_FIELDS = ("category", "language", "tags", "split")
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class GateSettings(BaseModel):
+    """Thresholds of the gate, `[gate]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    margin: Share = 0.02
+    """How far a mean may fall before it counts as drift."""
+    na_budget: Share = 0.0
+    """Share of the planned scores that may be missing by accident."""
+
+
+class SuiteSettings(BaseModel):
+    """The settings of a suite, `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")] = "cases"
+    """What the suite is called in results and reports; a folder name."""
+    description: str = ""
+    privacy: Literal["public", "confidential"] = "public"
+    system: str = "systems/v1.toml"
+    """The system under test: a prompt file of the suite."""
+    matching: Literal["words", "substrings"] = "words"
+    """Whether keywords must stand as whole words, where a script has words."""
+    repeats: Annotated[int, Field(ge=1)] = 1
+    slices: list[Literal["category", "language", "tags", "split"]] = list(SLICING_FIELDS)
+    gate: GateSettings = GateSettings()
+
+
+@dataclass(frozen=True)
+class GoldenSet:
+    """The reviewed cases of a suite; operations return new sets.
+
+    Attributes
+    ----------
+    cases : in file order
+    settings : what `suite.toml` says
+    folder : the suite's folder, None for a bare JSONL file
+    """
+
+    cases: tuple[Case, ...]
+    settings: SuiteSettings = field(default_factory=SuiteSettings)
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        ids = [case.id for case in self.cases]
+        if len(set(ids)) < len(ids):
+            twice = sorted({name for name in ids if ids.count(name) > 1})
+            raise ValueError(f"case ids must be unique. Got twice: {', '.join(twice)}.")
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self.cases)
+
+    def __contains__(self, case_id: object) -> bool:
+        return case_id in self._by_id
+
+    def __getitem__(self, case_id: str) -> Case:
+        try:
+            return self._by_id[case_id]
+        except KeyError:
+            near = nearest_name(case_id, list(self._by_id))
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise KeyError(f"no case {case_id!r} in {self.settings.name}.{hint}") from None
+
+    @cached_property
+    def _by_id(self) -> dict[str, Case]:
+        return {case.id: case for case in self.cases}
+
+    @cached_property
+    def version(self) -> str:
+        """Hash of the content of all cases, 12 hex digits; order and formatting do not matter."""
+        lines = sorted(
+            json.dumps(case.canonical(), ensure_ascii=False, sort_keys=True) for case in self.cases
+        )
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+    def frame(self) -> pd.DataFrame:
+        """Return the cases frame."""
+        rows = [case.canonical() for case in self.cases]
+        return CASES.build({"case_id": row.pop("id")} | row for row in rows)
+
+    def filter(self, **values: Any) -> GoldenSet:
+        """Keep the cases whose fields have the given values.
+
+        Parameters
+        ----------
+        **values : field to a value, or to a list of values of which one must hold
+            For a field that is a list (`tags`), a value holds when the list contains it. None
+            selects the cases that do not give the field.
+
+        Raises
+        ------
+        ValueError
+            If a field is unknown.
+        """
+        for name in values:
+            if name not in FIELDS:
+                near = nearest_name(name, FIELDS)
+                hint = f" Did you mean `{near}`?" if near else f" Known: {', '.join(FIELDS)}."
+                raise ValueError(f"a case has no field `{name}`.{hint}")
+        kept = (case for case in self.cases if all(_holds(case, *item) for item in values.items()))
+        return replace(self, cases=tuple(kept))
+
+    def slice(self, start: int | None = None, stop: int | None = None) -> GoldenSet:
+        """Keep the cases from position `start` up to and without `stop`, counted from 0."""
+        return replace(self, cases=self.cases[start:stop])
+
+    def add(self, cases: Iterable[Case]) -> GoldenSet:
+        """Append cases with new ids.
+
+        Raises
+        ------
+        ValueError
+            If an id is already there.
+        """
+        return replace(self, cases=(*self.cases, *cases))
+
+    def replace(self, cases: Iterable[Case]) -> GoldenSet:
+        """Put cases in the place of those with the same ids.
+
+        Raises
+        ------
+        KeyError
+            If an id is not there.
+        """
+        new = {case.id: case for case in cases}
+        for case_id in new:
+            self[case_id]
+        return replace(self, cases=tuple(new.get(case.id, case) for case in self.cases))
+
+
+def read_golden(path: str | Path) -> GoldenSet:
+    """Read a golden set.
+
+    Parameters
+    ----------
+    path : a suite's folder with `suite.toml` and `cases.jsonl`, or a JSONL file of cases
+
+    Raises
+    ------
+    InputError
+        With file, line, field and remedy of every problem found.
+    """
+    path = Path(path)
+    if path.is_dir():
+        settings = _read_settings(path / "suite.toml")
+        return GoldenSet(_read_cases(path / "cases.jsonl"), settings, path)
+    return GoldenSet(_read_cases(path))
+
+
+def write_golden(golden: GoldenSet, path: str | Path | None = None) -> None:
+    """Write the cases, one a line, as a whole or not at all.
+
+    Lines whose case did not change stay as they are, to the byte.
+
+    Parameters
+    ----------
+    golden : the cases to write, in order
+    path : a JSONL file; by default `cases.jsonl` of the set's folder
+
+    Raises
+    ------
+    ValueError
+        If neither the set nor the argument says where.
+    """
+    if path is None:
+        if golden.folder is None:
+            raise ValueError("this golden set has no folder: say with `path` where to write it")
+        path = golden.folder / "cases.jsonl"
+    path = Path(path)
+    present = _raw_lines(path) if path.exists() else {}
+    lines = [_line_of(case, present) for case in golden.cases]
+    write_atomically(path, b"".join(line + b"\n" for line in lines))
+
+
+def read_toml(path: Path, model: type[BaseModel], what: str) -> Any:
+    """Read a TOML file into a model.
+
+    Parameters
+    ----------
+    path : the file
+    model : what it must hold
+    what : what the file is, for messages
+
+    Returns
+    -------
+    an instance of `model`
+
+    Raises
+    ------
+    InputError
+        If the file is missing, is not TOML, or does not fit the model.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no {what} at {path}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problem = Problem(str(path), 0, "", f"cannot be read: {error}.", "See https://toml.io.")
+        raise InputError(f"the {what} cannot be used", [problem]) from error
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise InputError(
+            f"the {what} cannot be used", _problems(error, str(path), 0, model)
+        ) from error
+
+
+def _read_settings(path: Path) -> SuiteSettings:
+    if not path.exists():
+        raise InputError(
+            f"{path.parent} is no suite: it has no suite.toml. Give a suite's folder or a JSONL file."
+        )
+    settings: SuiteSettings = read_toml(path, SuiteSettings, "suite's settings")
+    return settings
+
+
+def _read_cases(path: Path) -> tuple[Case, ...]:
+    if not path.is_file():
+        raise InputError(f"there are no cases at {path}. Give a suite's folder or a JSONL file.")
+    lines, problems = read_lines(path)
+    cases: dict[int, Case] = {}
+    for line in lines:
+        case = _read_case(line, str(path))
+        if isinstance(case, Case):
+            cases[line.number] = case
+        else:
+            problems.extend(case)
+    problems.extend(_duplicate_ids(lines, str(path)))
+    if not lines and not problems:
+        problems.append(Problem(str(path), 0, "", "holds no case.", "Add one case a line."))
+    if problems:
+        count = f"{len(problems)} problem" + ("s" if len(problems) > 1 else "")
+        raise InputError(f"{path} cannot be used: {count}", sorted(problems))
+    return tuple(cases.values())
+
+
+def _read_case(line: Line, file: str) -> Case | list[Problem]:
+    try:
+        case = Case.model_validate(line.value)
+    except ValidationError as error:
+        return _problems(error, file, line.number, Case)
+    if not case.expectations:
+        return [
+            Problem(
+                file,
+                line.number,
+                "",
+                f"case `{case.id}` states no expectation, so nothing can fail.",
+                "Add `expected_exact`, `must_contain`, `rubric` or another expectation.",
+            )
+        ]
+    return case
+
+
+def _duplicate_ids(lines: Iterable[Line], file: str) -> list[Problem]:
+    """Find ids that are there already; ids that differ in case alone are one file on some disks."""
+    first: dict[str, int] = {}
+    problems = []
+    for line in lines:
+        case_id = line.value.get("id")
+        if not isinstance(case_id, str):
+            continue
+        earlier = first.setdefault(case_id.casefold(), line.number)
+        if earlier != line.number:
+            problems.append(
+                Problem(
+                    file,
+                    line.number,
+                    "id",
+                    f"{case_id!r} is already the id of line {earlier} (upper and lower case count as one).",
+                    "Give the case an id of its own.",
+                )
+            )
+    return problems
+
+
+def _problems(
+    error: ValidationError, file: str, line: int, model: type[BaseModel]
+) -> list[Problem]:
+    return [
+        _problem(entry, file, line, model)
+        for entry in error.errors(include_url=False, include_context=False)
+    ]
+
+
+def _problem(entry: Mapping[str, Any], file: str, line: int, model: type[BaseModel]) -> Problem:
+    location = entry["loc"]
+    name = ".".join(str(part) for part in location)
+    match entry["type"]:
+        case "extra_forbidden":
+            known = _known_names(model, location[:-1])
+            near = nearest_name(str(location[-1]), known)
+            remedy = f"Did you mean `{near}`?" if near else f"Known: {', '.join(known)}."
+            return Problem(file, line, name, "is no known field.", remedy)
+        case "missing":
+            return Problem(file, line, name, "is missing.", "Add the field.")
+        case _:
+            got = "" if not location else f" Got {_shown(entry['input'])}."
+            message = entry["msg"].replace("Input should ", "must ", 1)
+            return Problem(file, line, name, f"{message}.{got}")
+
+
+def _known_names(model: type[BaseModel], location: Iterable[Any]) -> list[str]:
+    """Return the field names of the model that stands at a location within `model`."""
+    for part in location:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _inner_model(model.model_fields[part].annotation) or model
+    return list(FIELDS) if model is Case else list(model.model_fields)
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _inner_model(part))), None)
+
+
+def _shown(value: Any) -> str:
+    text = (
+        dump_json(value) if isinstance(value, (str, int, float, bool, list, dict)) else repr(value)
+    )
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _holds(case: Case, name: str, wanted: Any) -> bool:
+    value = getattr(case, name)
+    allowed = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+    if isinstance(value, list):
+        return any(entry in allowed for entry in value)
+    return value in allowed
+
+
+def _raw_lines(path: Path) -> dict[str, tuple[bytes, dict[str, Any]]]:
+    """Return each line that holds a case, by id, with the content that it has when written."""
+    lines, _ = read_lines(path)
+    found = {}
+    for line in lines:
+        try:
+            case = Case.model_validate(line.value)
+        except ValidationError:
+            continue
+        found[case.id] = (line.raw, case.canonical())
+    return found
+
+
+def _line_of(case: Case, present: Mapping[str, tuple[bytes, dict[str, Any]]]) -> bytes:
+    content = case.canonical()
+    raw, written = present.get(case.id, (b"", None))
+    return raw if written == content else dump_json(content).encode()

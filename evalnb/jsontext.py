@@ -1,0 +1,240 @@
+"""Strict reading and stable writing of JSON and JSON Lines.
+
+Python's own reader accepts what other readers refuse (NaN, a key twice, half a surrogate pair)
+and what would change a case unseen, so every file that people edit is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalnb.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "MAX_LINE_BYTES",
+    "JsonProblem",
+    "Line",
+    "dump_json",
+    "parse_json",
+    "read_lines",
+    "write_atomically",
+]
+
+MAX_LINE_BYTES = 2_000_000
+"""Longest line of a JSON Lines file; a longer one is a mistake, such as a pasted document."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class JsonProblem(ValueError):
+    """Text that is not the JSON we accept.
+
+    Attributes
+    ----------
+    message : what is wrong
+    field : the key concerned, empty when there is none
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+
+class Line(NamedTuple):
+    """One line of a JSON Lines file."""
+
+    number: int
+    raw: bytes
+    value: dict[str, Any]
+
+
+def dump_json(value: Any) -> str:
+    """Write one value on one line: keys in their order, text as itself, no NaN or Infinity.
+
+    Examples
+    --------
+    >>> dump_json({"b": "é", "a": [1]})
+    '{"b": "é", "a": [1]}'
+    """
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def parse_json(text: str) -> Any:
+    """Read one JSON value, refusing what other readers refuse or would change unseen.
+
+    Raises
+    ------
+    JsonProblem
+        For broken JSON, a key twice in one object, NaN, Infinity, numbers beyond the range of a
+        double, unpaired surrogates and nesting that is too deep.
+    """
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_unique_keys,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+    except json.JSONDecodeError as error:
+        raise JsonProblem(f"is not JSON: {error.msg} at column {error.pos + 1}.") from None
+    except RecursionError:
+        raise JsonProblem("is nested too deeply to be read.") from None
+    except JsonProblem:
+        raise
+    except ValueError as error:  # an integer of more than 4,300 digits
+        raise JsonProblem(f"holds a number that cannot be read: {error}.") from None
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise JsonProblem(
+            r"holds half a surrogate pair (\ud800 to \udfff), no character."
+        ) from None
+    except RecursionError:
+        raise JsonProblem("is nested too deeply to be read.") from None
+    return value
+
+
+def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
+    """Read the objects of a JSON Lines file, with everything that is wrong with it.
+
+    Parameters
+    ----------
+    path : a local file
+
+    Returns
+    -------
+    lines : the lines that hold a JSON object, in order
+    problems : the lines that do not, and faults of the file as a whole
+    """
+    lines: list[Line] = []
+    problems: list[Problem] = []
+    crlf: list[int] = []
+    for number, raw in _bounded_lines(path):
+        if number == 1 and raw is not None and raw.startswith(_BOM):
+            problems.append(
+                Problem(
+                    str(path), 1, "", "starts with a byte order mark.", "Save as UTF-8 without BOM."
+                )
+            )
+            raw = raw.removeprefix(_BOM)
+        if raw is not None and raw.endswith(b"\r"):
+            crlf.append(number)
+            raw = raw.removesuffix(b"\r")
+        parsed = _parse_line(str(path), number, raw)
+        if isinstance(parsed, Problem):
+            problems.append(parsed)
+        else:
+            lines.append(parsed)
+    if crlf:
+        problems.append(
+            Problem(
+                str(path),
+                crlf[0],
+                "",
+                f"ends in CRLF, as do {len(crlf) - 1} other lines.",
+                "Save with LF line ends (in git: `*.jsonl text eol=lf`).",
+            )
+        )
+    return lines, sorted(problems)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file as a whole: a reader sees the old content or the new, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(_mode_for(path))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode_for(path: Path) -> int:
+    """Return the mode of the file that is replaced, else what the umask leaves of 0o666."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask
+
+
+def _bounded_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each line without its LF; None for a line that is too long to hold in memory."""
+    with path.open("rb") as file:
+        number = 0
+        while chunk := file.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if chunk.endswith(b"\n"):
+                yield number, chunk[:-1]
+            elif len(chunk) <= MAX_LINE_BYTES:
+                yield number, chunk
+            else:
+                while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                    pass
+                yield number, None
+
+
+def _parse_line(file: str, number: int, raw: bytes | None) -> Line | Problem:
+    if raw is None:
+        return Problem(
+            file,
+            number,
+            "",
+            f"is longer than {MAX_LINE_BYTES:,} bytes.",
+            "Shorten the case: long documents belong in `context` only as far as they are needed.",
+        )
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        return Problem(
+            file, number, "", f"is not UTF-8 at byte {error.start + 1}.", "Save the file as UTF-8."
+        )
+    if not text.strip():
+        return Problem(file, number, "", "is empty.", "Delete the line.")
+    try:
+        value = parse_json(text)
+    except JsonProblem as problem:
+        return Problem(
+            file, number, problem.field, problem.message, "Write one JSON object a line."
+        )
+    if not isinstance(value, dict):
+        kind = type(value).__name__
+        return Problem(
+            file, number, "", f"must be a JSON object. Got {kind}.", "Write one JSON object a line."
+        )
+    return Line(number, raw, value)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise JsonProblem("is given twice in one object.", twice)
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise JsonProblem(f"holds {name}, which is no JSON number.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise JsonProblem(f"holds the number {text}, beyond the range of a double.")
+    return number
