@@ -75,6 +75,8 @@ def _json_schema(value: dict[str, Any]) -> dict[str, Any]:
         raise PydanticCustomError(
             "json_schema", "must be a JSON Schema: {why}", {"why": error.message}
         ) from None
+    except (RecursionError, OverflowError):  # nested too deeply, or a pattern beyond all bounds
+        raise PydanticCustomError("json_schema", "must be a JSON Schema of usual size") from None
     return value
 
 
@@ -84,7 +86,7 @@ def _regular_expressions(value: dict[str, str]) -> dict[str, str]:
     for name, pattern in value.items():
         try:
             regex.compile(pattern)
-        except regex.error as error:
+        except (regex.error, RecursionError, OverflowError) as error:
             raise PydanticCustomError(
                 "pattern",
                 "holds no regular expression for `{name}`: {why}",

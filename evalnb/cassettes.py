@@ -8,8 +8,8 @@ case and repeat that are running in a context variable; tasks and `asyncio.to_th
 from __future__ import annotations
 
 import json
+import re
 import threading
-from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -40,6 +40,8 @@ Mode = Literal["replay", "record", "live"]
 MODES: tuple[str, ...] = get_args(Mode)
 
 _FORMAT = 1
+# Of the responses whose id is drawn anew for each call, what it starts with.
+_ID_STEMS = {"message": "msg", "completion": "compl"}
 _binding: ContextVar[Binding | None] = ContextVar("evalnb_binding", default=None)
 
 
@@ -76,14 +78,21 @@ class Binding:
     repeat: int
     exchanges: list[Exchange] = field(default_factory=list)
     misses: list[Miss] = field(default_factory=list)
-    _seen: Counter[str] = field(default_factory=Counter)
+    _taken: dict[str, set[int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def slot(self, key: str) -> Slot:
-        """Return the slot of the next request with this key."""
+        """Take the slot of the next request with this key: the first that is free."""
         with self._lock:
-            self._seen[key] += 1
-            return Slot(key, self.repeat, self._seen[key])
+            taken = self._taken.setdefault(key, set())
+            occurrence = next(n for n in range(1, len(taken) + 2) if n not in taken)
+            taken.add(occurrence)
+            return Slot(key, self.repeat, occurrence)
+
+    def release(self, slot: Slot) -> None:
+        """Give back the slot of a request that got no answer: its retry is no new occurrence."""
+        with self._lock:
+            self._taken[slot.key].discard(slot.occurrence)
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,8 @@ class Cassettes:
     def __init__(self, folder: str | Path, mode: Mode = "replay", *, refresh: bool = False) -> None:
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}. Got {mode!r}.")
+        if refresh and mode != "record":
+            raise ValueError(f"refresh needs the mode `record`. Got {mode!r}.")
         self.folder = Path(folder)
         self.mode = mode
         self.refresh = refresh
@@ -143,6 +154,10 @@ class Cassettes:
     def slot(self, key: str) -> Slot:
         """Return where the response to the next request with this key belongs."""
         return (bound() or self._unbound).slot(key)
+
+    def release(self, slot: Slot) -> None:
+        """Give back the slot of a request that got no answer."""
+        (bound() or self._unbound).release(slot)
 
     def take(self, slot: Slot, request: CanonicalRequest) -> Exchange | None:
         """Return the recorded response of a slot, None where the model is to be asked.
@@ -162,11 +177,15 @@ class Cassettes:
                 return self._fresh[slot]
             if self.refresh:
                 return None
-            file = self._file(slot.key)
-            entry = file.entries.get((slot.repeat, slot.occurrence)) if file else None
-            if entry is not None:
-                _check_model(self._path(slot.key), request, entry.response)
-                return entry
+            try:
+                file = self._file(slot.key)
+                entry = file.entries.get((slot.repeat, slot.occurrence)) if file else None
+                if entry is not None:
+                    _check_model(self._path(slot.key), request, entry.response)
+                    return entry
+            except InputError as error:
+                self._report(error)
+                raise
             if self.mode == "record":
                 return None
             binding = bound()
@@ -195,7 +214,7 @@ class Cassettes:
         with self._lock:
             if slot in self._fresh:
                 return self._fresh[slot]
-            file = self._file(slot.key) or _File(request, {})
+            file = self._file_to_extend(slot.key) or _File(request, {})
             stored = without_volatile_ids(slot, response)
             file.entries[slot.repeat, slot.occurrence] = Exchange(
                 slot.key, stored, exchange.latency_ms
@@ -208,6 +227,11 @@ class Cassettes:
     def keys(self) -> list[str]:
         """Return the keys of all files, sorted."""
         return sorted(path.stem for path in self.folder.glob("*.json"))
+
+    @property
+    def n_recorded(self) -> int:
+        """How many responses were recorded since this object was made."""
+        return len(self._fresh)
 
     def unused(self) -> list[str]:
         """Return the keys of the files that nothing asked for since this object was made."""
@@ -254,10 +278,27 @@ class Cassettes:
     def _nearest(self) -> _Nearest:
         requests = {}
         for key in self.keys():
-            file = self._file(key)
+            try:
+                file = self._file(key)
+            except InputError as error:  # it may be the very one that is missing
+                self._report(error)
+                continue
             if file is not None:
                 requests[key] = file.request
         return _Nearest(requests)
+
+    def _report(self, fault: InputError) -> None:
+        """Keep a fault, once."""
+        if str(fault) not in {str(known) for known in self.faults}:
+            self.faults.append(fault)
+
+    def _file_to_extend(self, key: str) -> _File | None:
+        try:
+            return self._file(key)
+        except InputError:
+            if self.refresh:  # it is recorded anew
+                return None
+            raise
 
     def _explain(self, miss: Miss) -> str:
         what = {
@@ -290,21 +331,19 @@ class _File:
     def from_json(cls, path: Path, key: str) -> _File:
         try:
             content = parse_json(path.read_text(encoding="utf-8"))
-            request = content["request"]
-            entries = {
-                (entry["repeat"], entry["occurrence"]): Exchange(
-                    key, entry["response"], entry.get("latency_ms")
-                )
-                for entry in content["entries"]
-            }
-            version = content["format"]
-        except (OSError, UnicodeDecodeError, JsonProblem, LookupError, TypeError) as error:
+            version, request = content["format"], content["request"]
+            entries = [_entry(key, entry) for entry in content["entries"]]
+        except (OSError, UnicodeDecodeError, LookupError, TypeError) as error:
             raise _damaged(path, f"cannot be read: {error!r}.") from error
+        except JsonProblem as error:
+            raise _damaged(path, error.message) from error
         if version != _FORMAT:
             raise _damaged(path, f"has format {version!r}; this version reads {_FORMAT}.")
         if request_key(request) != key:
             raise _damaged(path, "holds another request than its name says.")
-        return cls(request, entries)
+        if len(dict(entries)) < len(entries):
+            raise _damaged(path, "holds two responses for the same repeat and occurrence.")
+        return cls(request, dict(entries))
 
     def to_json(self, key: str) -> bytes:
         content = {
@@ -322,6 +361,18 @@ class _File:
             ],
         }
         return (json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+def _entry(key: str, entry: Mapping[str, Any]) -> tuple[tuple[int, int], Exchange]:
+    place, latency_ms = (entry["repeat"], entry["occurrence"]), entry["latency_ms"]
+    response = entry["response"]
+    if not (
+        all(type(number) is int for number in place)
+        and isinstance(response, dict)
+        and (latency_ms is None or isinstance(latency_ms, (int, float)))
+    ):
+        raise TypeError("an entry has numbers `repeat`, `occurrence` and an object `response`")
+    return place, Exchange(key, response, latency_ms)
 
 
 class _Nearest:
@@ -359,11 +410,15 @@ def without_volatile_ids(slot: Slot, response: Mapping[str, Any]) -> dict[str, A
     every time. Signatures and the container's expiry are dropped: replay works without.
     """
     stem = f"{slot.key[:12]}_{slot.repeat}_{slot.occurrence}"
-    kept = dict(response)
-    if isinstance(kept.get("id"), str):
-        kept["id"] = f"msg_{stem}"
+    kept = {name: value for name, value in response.items() if name != "log_id"}
+    if isinstance(kept.get("id"), str) and kept.get("type") in _ID_STEMS:
+        kept["id"] = f"{_ID_STEMS[kept['type']]}_{stem}"
     if isinstance(kept.get("container"), dict):
-        kept["container"] = {"id": f"container_{stem}", "expires_at": None}
+        kept["container"] = {
+            **kept["container"],
+            "id": f"container_{stem}",
+            "expires_at": None,
+        }
     if isinstance(kept.get("content"), list):
         names = Renumbering(f"toolu_{stem}_")
         kept["content"] = [stable_block(block, names, blank=True) for block in kept["content"]]
@@ -384,13 +439,18 @@ def _check_model(path: Path, request: CanonicalRequest, response: Mapping[str, A
     if not isinstance(asked, str) or not isinstance(answered, str):
         return
     stem = asked.removesuffix("-latest").removesuffix("-0")
-    if answered != asked and not answered.startswith(f"{stem}-"):
-        raise _damaged(path, f"was answered by {answered!r}, but {asked!r} was asked.")
+    if answered != asked and not re.fullmatch(re.escape(stem) + r"-\d{8}", answered):
+        raise _damaged(
+            path,
+            f"was answered by {answered!r}, but {asked!r} was asked.",
+            "Ask for the model that answers, or delete the file and record it again.",
+        )
 
 
-def _damaged(path: Path, what: str) -> InputError:
-    problem = Problem(str(path), 0, "", what, "Delete the file and record it again.")
-    return InputError("a cassette cannot be used", [problem])
+def _damaged(
+    path: Path, what: str, remedy: str = "Delete the file and record it again."
+) -> InputError:
+    return InputError("a cassette cannot be used", [Problem(str(path), 0, "", what, remedy)])
 
 
 def _distinct(misses: list[Miss]) -> list[Miss]:

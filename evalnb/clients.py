@@ -8,15 +8,22 @@ import anthropic
 import httpx2
 
 from evalnb.errors import InputError
-from evalnb.transport import CassetteTransport
+from evalnb.names import LOCAL_MODEL
+from evalnb.transport import CassetteTransport, Upstream
 
 if TYPE_CHECKING:
     from evalnb.cassettes import Cassettes
 
-__all__ = ["Upstream", "async_client", "sync_client"]
+__all__ = ["async_client", "sync_client", "upstream_of"]
 
-Upstream = httpx2.BaseTransport | httpx2.AsyncBaseTransport
-"""Where a client asks for what no cassette holds; None stands for the API of Anthropic."""
+
+def upstream_of(system: object) -> Upstream | None:
+    """Return where a system's model is to be asked; None stands for the API of Anthropic."""
+    if getattr(system, "model", None) != LOCAL_MODEL:
+        return None
+    from evalnb.local import LocalTransport
+
+    return LocalTransport()
 
 
 def async_client(

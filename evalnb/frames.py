@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
     "BASELINE",
+    "BY_PLAN",
     "CASES",
     "DECISION",
     "MISSES",
@@ -29,6 +32,7 @@ __all__ = [
     "NaReason",
     "Outcome",
     "is_accident",
+    "to_records",
 ]
 
 
@@ -72,7 +76,7 @@ class NaReason(StrEnum):
     """The scorer raised."""
 
 
-_BY_PLAN = frozenset(
+BY_PLAN = frozenset(
     {
         NaReason.NO_JUDGE,
         NaReason.SKIPPED_BY_RULE,
@@ -80,6 +84,7 @@ _BY_PLAN = frozenset(
         NaReason.NO_SCORER,
     }
 )
+"""Reasons that do not count towards the budget of missing values."""
 
 
 def is_accident(reasons: pd.Series) -> pd.Series:
@@ -93,8 +98,7 @@ def is_accident(reasons: pd.Series) -> pd.Series:
     -------
     boolean, False where `reasons` is NA
     """
-    planned = {str(reason) for reason in _BY_PLAN}
-    return (reasons.notna() & ~reasons.isin(planned)).astype("boolean")
+    return (reasons.notna() & ~reasons.isin(BY_PLAN)).astype("boolean")
 
 
 class Outcome(StrEnum):
@@ -186,13 +190,30 @@ class FrameSchema:
         return typed
 
     def _typed(self, column: pd.Series, dtype: str) -> pd.Series:
-        try:
-            return column.astype(dtype)  # type: ignore[call-overload,no-any-return]
-        except (TypeError, ValueError) as error:
+        if column.dtype == dtype:
+            return column
+        fits = _FITS.get(dtype)
+        wrong = [value for value in column.dropna() if fits and not fits(value)]
+        if wrong:
             raise ValueError(
-                f"column `{column.name}` of a {self.name} frame must be {dtype}: {error}"
-            ) from error
+                f"column `{column.name}` of a {self.name} frame must be {dtype}. Got {wrong[0]!r}."
+            )
+        if dtype == "string":  # members of an enumeration become plain text
+            column = column.astype("object").map(str, na_action="ignore")
+        return column.astype(dtype)  # type: ignore[call-overload,no-any-return]
 
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+# pandas would turn 1 into "1", "1" into 1 and True into 1.0 unasked.
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "Float64": _is_number,
+    "Int64": lambda value: _is_number(value) and float(value).is_integer(),
+    "boolean": lambda value: isinstance(value, (bool, np.bool_)),
+}
 
 CASES = FrameSchema(
     "cases",
@@ -395,3 +416,25 @@ MISSES = FrameSchema(
 `kind` is `request` (never recorded), `repeat` or `occurrence` (recorded, but not this often);
 `differences` lists the paths in which the nearest recorded request differs.
 """
+
+
+def to_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as plain JSON values, without the columns that are NA.
+
+    Parameters
+    ----------
+    frame : any frame of this module
+
+    Returns
+    -------
+    one dict a row, in order
+    """
+    columns = {name: frame[name].tolist() for name in frame.columns}
+    return [
+        {name: values[row] for name, values in columns.items() if not _missing(values[row])}
+        for row in range(len(frame))
+    ]
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and value != value)

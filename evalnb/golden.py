@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,16 +16,25 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evalnb.cases import FIELDS, Case
 from evalnb.errors import InputError, Problem, nearest_name
 from evalnb.frames import CASES
-from evalnb.jsontext import Line, dump_json, read_lines, write_atomically
+from evalnb.jsontext import MAX_LINE_BYTES, Line, dump_json, read_lines, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import pandas as pd
 
-__all__ = ["GateSettings", "GoldenSet", "SuiteSettings", "read_golden", "read_toml", "write_golden"]
+__all__ = [
+    "GateSettings",
+    "GoldenSet",
+    "SuiteSettings",
+    "find_suite",
+    "read_golden",
+    "read_toml",
+    "write_golden",
+]
 
-SLICING_FIELDS = ("category", "language", "tags", "split")
+# Checks of a case as a whole: the field that each is about.
+_WHOLE_CASE = {"history": "messages", "keywords": "min_keyword_ratio"}
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -54,7 +64,12 @@ class SuiteSettings(BaseModel):
     matching: Literal["words", "substrings"] = "words"
     """Whether keywords must stand as whole words, where a script has words."""
     repeats: Annotated[int, Field(ge=1)] = 1
-    slices: list[Literal["category", "language", "tags", "split"]] = list(SLICING_FIELDS)
+    slices: list[Literal["category", "language", "tags", "split"]] = [
+        "category",
+        "language",
+        "tags",
+        "split",
+    ]
     gate: GateSettings = GateSettings()
 
 
@@ -74,10 +89,13 @@ class GoldenSet:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        ids = [case.id for case in self.cases]
-        if len(set(ids)) < len(ids):
-            twice = sorted({name for name in ids if ids.count(name) > 1})
-            raise ValueError(f"case ids must be unique. Got twice: {', '.join(twice)}.")
+        counts = Counter(case.id.casefold() for case in self.cases)
+        twice = sorted(case.id for case in self.cases if counts[case.id.casefold()] > 1)
+        if twice:
+            raise ValueError(
+                "case ids must be unique, upper and lower case counting as one. "
+                f"Got twice: {', '.join(dict.fromkeys(twice))}."
+            )
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -103,9 +121,7 @@ class GoldenSet:
     @cached_property
     def version(self) -> str:
         """Hash of the content of all cases, 12 hex digits; order and formatting do not matter."""
-        lines = sorted(
-            json.dumps(case.canonical(), ensure_ascii=False, sort_keys=True) for case in self.cases
-        )
+        lines = sorted(_content(case) for case in self.cases)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     def frame(self) -> pd.DataFrame:
@@ -163,6 +179,27 @@ class GoldenSet:
         return replace(self, cases=tuple(new.get(case.id, case) for case in self.cases))
 
 
+def find_suite(path: str | Path) -> Path:
+    """Return a suite's folder, looked for from here and from every folder above.
+
+    A notebook runs in its own folder; `golden/support` means the same there as at the top.
+
+    Parameters
+    ----------
+    path : such as "golden/support"
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / path).exists():
+            return folder / path
+    raise InputError(f"there is no {path} here or in a folder above {here}")
+
+
 def read_golden(path: str | Path) -> GoldenSet:
     """Read a golden set.
 
@@ -195,7 +232,8 @@ def write_golden(golden: GoldenSet, path: str | Path | None = None) -> None:
     Raises
     ------
     ValueError
-        If neither the set nor the argument says where.
+        If neither the set nor the argument says where, or a case cannot be written: it is longer
+        than a line may be, or holds what JSON cannot (NaN, half a surrogate pair).
     """
     if path is None:
         if golden.folder is None:
@@ -229,7 +267,7 @@ def read_toml(path: Path, model: type[BaseModel], what: str) -> Any:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"there is no {what} at {path}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         problem = Problem(str(path), 0, "", f"cannot be read: {error}.", "See https://toml.io.")
         raise InputError(f"the {what} cannot be used", [problem]) from error
     try:
@@ -252,7 +290,10 @@ def _read_settings(path: Path) -> SuiteSettings:
 def _read_cases(path: Path) -> tuple[Case, ...]:
     if not path.is_file():
         raise InputError(f"there are no cases at {path}. Give a suite's folder or a JSONL file.")
-    lines, problems = read_lines(path)
+    try:
+        lines, problems = read_lines(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
     cases: dict[int, Case] = {}
     for line in lines:
         case = _read_case(line, str(path))
@@ -330,9 +371,11 @@ def _problem(entry: Mapping[str, Any], file: str, line: int, model: type[BaseMod
         case "missing":
             return Problem(file, line, name, "is missing.", "Add the field.")
         case _:
-            got = "" if not location else f" Got {_shown(entry['input'])}."
             message = entry["msg"].replace("Input should ", "must ", 1)
-            return Problem(file, line, name, f"{message}.{got}")
+            if not location:
+                return Problem(file, line, _WHOLE_CASE.get(entry["type"], ""), f"{message}.")
+            got = f"Got {_shown(entry['input'])}."
+            return Problem(file, line, name, f"{message}. {got}", "Correct the value.")
 
 
 def _known_names(model: type[BaseModel], location: Iterable[Any]) -> list[str]:
@@ -350,9 +393,10 @@ def _inner_model(annotation: Any) -> type[BaseModel] | None:
 
 
 def _shown(value: Any) -> str:
-    text = (
-        dump_json(value) if isinstance(value, (str, int, float, bool, list, dict)) else repr(value)
-    )
+    try:
+        text = dump_json(value)
+    except (TypeError, ValueError, RecursionError):  # a date or NaN of a TOML file
+        text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -364,7 +408,7 @@ def _holds(case: Case, name: str, wanted: Any) -> bool:
     return value in allowed
 
 
-def _raw_lines(path: Path) -> dict[str, tuple[bytes, dict[str, Any]]]:
+def _raw_lines(path: Path) -> dict[str, tuple[bytes, str]]:
     """Return each line that holds a case, by id, with the content that it has when written."""
     lines, _ = read_lines(path)
     found = {}
@@ -373,11 +417,20 @@ def _raw_lines(path: Path) -> dict[str, tuple[bytes, dict[str, Any]]]:
             case = Case.model_validate(line.value)
         except ValidationError:
             continue
-        found[case.id] = (line.raw, case.canonical())
+        found[case.id] = (line.raw, _content(case))
     return found
 
 
-def _line_of(case: Case, present: Mapping[str, tuple[bytes, dict[str, Any]]]) -> bytes:
-    content = case.canonical()
-    raw, written = present.get(case.id, (b"", None))
-    return raw if written == content else dump_json(content).encode()
+def _line_of(case: Case, present: Mapping[str, tuple[bytes, str]]) -> bytes:
+    raw, content = present.get(case.id, (b"", ""))
+    if content == _content(case):
+        return raw
+    line = dump_json(case.canonical()).encode()
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(f"case {case.id} takes {len(line):,} of {MAX_LINE_BYTES:,} bytes")
+    return line
+
+
+def _content(case: Case) -> str:
+    """Return what a case says, whatever the order of its fields; 1, 1.0 and true are three."""
+    return json.dumps(case.canonical(), ensure_ascii=False, sort_keys=True)

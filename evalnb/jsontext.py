@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
-from pathlib import Path
+import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalnb.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -34,7 +34,7 @@ MAX_LINE_BYTES = 2_000_000
 _BOM = b"\xef\xbb\xbf"
 
 
-class JsonProblem(ValueError):
+class JsonProblem(ValueError):  # noqa: N818 - becomes a Problem
     """Text that is not the JSON we accept.
 
     Attributes
@@ -85,7 +85,8 @@ def parse_json(text: str) -> Any:
             parse_float=_finite,
         )
     except json.JSONDecodeError as error:
-        raise JsonProblem(f"is not JSON: {error.msg} at column {error.pos + 1}.") from None
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise JsonProblem(f"is not JSON: {error.msg} at {line}column {error.colno}.") from None
     except RecursionError:
         raise JsonProblem("is nested too deeply to be read.") from None
     except JsonProblem:
@@ -140,7 +141,7 @@ def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
                 str(path),
                 crlf[0],
                 "",
-                f"ends in CRLF, as do {len(crlf) - 1} other lines.",
+                "ends in CRLF" + (f", as do {len(crlf) - 1} more." if len(crlf) > 1 else "."),
                 "Save with LF line ends (in git: `*.jsonl text eol=lf`).",
             )
         )
@@ -150,27 +151,18 @@ def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file as a whole: a reader sees the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with new.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(_mode_for(path))
-        Path(name).replace(path)
+        if path.exists():
+            new.chmod(path.stat().st_mode & 0o777)
+        new.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
-
-
-def _mode_for(path: Path) -> int:
-    """Return the mode of the file that is replaced, else what the umask leaves of 0o666."""
-    try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        umask = os.umask(0)
-        os.umask(umask)
-        return 0o666 & ~umask
 
 
 def _bounded_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
@@ -225,8 +217,13 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JsonProblem("is given twice in one object.", twice)
+        raise JsonProblem("is given twice in one object.", _printable(twice))
     return value
+
+
+def _printable(key: str) -> str:
+    """Return a key as a message can show it: not with half a surrogate pair."""
+    return key.encode("utf-8", "backslashreplace").decode()
 
 
 def _no_constant(name: str) -> float:

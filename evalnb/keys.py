@@ -38,7 +38,6 @@ _LEFT_OUT_OF_BODY = frozenset(
         "stream",
     }
 )
-_ID_FIELDS = ("id", "tool_use_id", "tool_id")
 _OPAQUE = {"thinking": "signature", "redacted_thinking": "data"}
 
 
@@ -50,6 +49,7 @@ class Renumbering:
         self._names: dict[str, str] = {}
 
     def __call__(self, volatile: str) -> str:
+        """Return the stable name of an id, the same for each mention of it."""
         return self._names.setdefault(volatile, f"{self._prefix}{len(self._names) + 1}")
 
 
@@ -69,12 +69,13 @@ def canonical_request(
     Returns
     -------
     method, path, query, betas, body
-        A body that is no JSON object (an upload) is represented by its SHA-256.
+        The path is what follows a proxy's own prefix. A body that is no JSON object (an upload)
+        is represented by its SHA-256.
     """
     parts = urlsplit(url)
     return {
         "method": method.upper(),
-        "path": parts.path,
+        "path": parts.path[max(parts.path.find("/v1/"), 0) :],
         "query": sorted([name, value] for name, value in parse_qsl(parts.query, True)),
         "betas": sorted({beta.strip() for beta in (betas or "").split(",") if beta.strip()}),
         "body": _canonical_content(content, content_type),
@@ -120,11 +121,14 @@ def differing_paths(first: CanonicalRequest, second: CanonicalRequest) -> list[s
     changed = [f"`{path}` changed" for path in one if path in other and one[path] != other[path]]
     removed = _parts([path for path in one if path not in other], set(_prefixes(other)))
     added = _parts([path for path in other if path not in one], set(_prefixes(one)))
-    return [
+    found = [
         *changed,
         *(f"`{path}` removed" for path in removed),
         *(f"`{path}` added" for path in added),
     ]
+    # Field names with dots of their own may read alike.
+    same = found or request_key(first) == request_key(second)
+    return found if same else ["`body` changed"]
 
 
 def _canonical_content(content: bytes, content_type: str | None) -> Any:
@@ -133,10 +137,10 @@ def _canonical_content(content: bytes, content_type: str | None) -> Any:
     if content_type is None or "json" in content_type:
         try:
             body = json.loads(content)
-        except ValueError:
-            body = None
-        if isinstance(body, dict):
-            return _canonical_body(body)
+            if isinstance(body, dict):
+                return _canonical_body(body)
+        except (ValueError, RecursionError):
+            pass  # not JSON, or nested too deeply to be looked at
     _, _, boundary = (content_type or "").partition("boundary=")
     if boundary:  # of an upload, drawn anew for each request
         content = content.replace(boundary.strip('"').encode(), b"boundary")
@@ -149,8 +153,8 @@ def _canonical_body(body: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in body.items():
         if name in _LEFT_OUT_OF_BODY:
             continue
-        if name == "system":
-            kept[name] = _canonical_content_blocks(value, tool_use)
+        if name == "system":  # holds no ids, so that names follow the messages alone
+            kept[name] = _canonical_content_blocks(value, Renumbering("system_"))
         elif name == "messages" and isinstance(value, list):
             kept[name] = [_canonical_message(message, tool_use) for message in value]
         elif name == "tools" and isinstance(value, list):
@@ -182,6 +186,9 @@ def _canonical_content_blocks(content: Any, tool_use: Renumbering) -> Any:
 def stable_block(block: Any, names: Renumbering, *, blank: bool = False) -> Any:
     """Return a content block with its volatile ids renamed and without what is opaque.
 
+    Renamed are the ids of tool calls, and those of the files that a server's tool made; an id in
+    any other kind of block stays, since the model may be told it.
+
     Parameters
     ----------
     block : a content block of a request or a response
@@ -190,20 +197,32 @@ def stable_block(block: Any, names: Renumbering, *, blank: bool = False) -> Any:
     """
     if not isinstance(block, Mapping):
         return block
-    opaque = _OPAQUE.get(str(block.get("type")))
-    kept: dict[str, Any] = {}
-    for name, value in block.items():
+    kind = str(block.get("type"))
+    opaque = _OPAQUE.get(kind)
+    stable: dict[str, Any] = {}
+    for name in sorted(block):  # so that the order of fields does not change the names
+        value = block[name]
         if name == opaque:
-            kept |= {name: ""} if blank else {}
-        elif name in _ID_FIELDS and isinstance(value, str):
-            kept[name] = names(value)
-        elif name == "caller":
-            kept[name] = stable_block(value, names, blank=blank)
+            stable |= {name: ""} if blank else {}
+        elif _is_volatile(kind, name) and isinstance(value, str):
+            stable[name] = names(value)
+        elif name == "caller" and isinstance(value, Mapping) and "tool_id" in value:
+            stable[name] = {**value, "tool_id": names(str(value["tool_id"]))}
         elif name == "content" and isinstance(value, list):
-            kept[name] = [stable_block(entry, names, blank=blank) for entry in value]
+            stable[name] = [stable_block(entry, names, blank=blank) for entry in value]
+        elif name in ("content", "source") and isinstance(value, Mapping):
+            stable[name] = stable_block(value, names, blank=blank)
         elif name != "cache_control":
-            kept[name] = value
-    return kept
+            stable[name] = value
+    return {name: stable[name] for name in block if name in stable}
+
+
+def _is_volatile(kind: str, name: str) -> bool:
+    if name == "id":
+        return kind.endswith("tool_use")
+    if name == "tool_use_id":
+        return kind.endswith("tool_result")
+    return name == "file_id" and kind.endswith("_output")
 
 
 def _canonical_container(container: Any, containers: Renumbering) -> Any:

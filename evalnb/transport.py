@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anthropic
@@ -15,25 +17,34 @@ import httpx2
 
 from evalnb.cassettes import bound
 from evalnb.errors import EvalnbError, InputError, MissError
+from evalnb.jsontext import JsonProblem, parse_json
 from evalnb.keys import CanonicalRequest, canonical_request, request_key
 from evalnb.sse import message_from_events, message_to_events
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from evalnb.cassettes import Cassettes, Exchange, Slot
 
-__all__ = ["CassetteFault", "CassetteMiss", "CassetteTransport"]
+__all__ = ["CassetteFault", "CassetteMiss", "CassetteTransport", "Upstream"]
 
 # They describe the bytes as they travelled, not those that are handed on.
 _DROPPED_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+# Endpoints whose answers say why they ended.
+_ENDING_PATHS = frozenset({"/v1/messages", "/v1/complete"})
+_RECORDABLE_PATHS = _ENDING_PATHS | {"/v1/messages/count_tokens"}
+_NOWHERE = "this client has nowhere to ask: it was made for replay, or for the other kind of client"
 
 
-class CassetteMiss(MissError, anthropic.AnthropicError):
+class Upstream(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+    """Where clients of both kinds ask for what no cassette holds."""
+
+
+class CassetteMiss(MissError, anthropic.AnthropicError):  # noqa: N818 - the word of the glossary
     """A miss, as the SDK hands it to its caller unchanged and without retrying."""
 
 
-class CassetteFault(EvalnbError, anthropic.AnthropicError):
+class CassetteFault(EvalnbError, anthropic.AnthropicError):  # noqa: N818
     """A cassette that cannot be used, as the SDK hands it to its caller."""
 
     exit_code = InputError.exit_code
@@ -62,36 +73,36 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of a synchronous client."""
         content = request.read()
-        slot, canonical = self._identify(request, content)
-        exchange = self._take(slot, canonical)
-        if exchange is not None:
-            return _answer(request, content, exchange)
-        if self._upstream is None:
-            raise CassetteFault("this client has nowhere to ask: it was made for replay")
-        started = time.perf_counter()
-        response = self._upstream.handle_request(request)
-        try:
-            body = response.read()
-        finally:
-            response.close()
-        return self._record(request, content, slot, canonical, response, body, started)
+        with self._slot(request, content) as place:
+            exchange = self._take(place)
+            if exchange is not None:
+                return _answer(request, content, exchange)
+            if self._upstream is None:
+                raise CassetteFault(_NOWHERE)
+            started = time.perf_counter()
+            response = self._upstream.handle_request(request)
+            try:
+                body = response.read()
+            finally:
+                response.close()
+            return self._record(request, content, place, response, body, started)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of an asynchronous client."""
         content = await request.aread()
-        slot, canonical = self._identify(request, content)
-        exchange = self._take(slot, canonical)
-        if exchange is not None:
-            return _answer(request, content, exchange)
-        if self._async_upstream is None:
-            raise CassetteFault("this client has nowhere to ask: it was made for replay")
-        started = time.perf_counter()
-        response = await self._async_upstream.handle_async_request(request)
-        try:
-            body = await response.aread()
-        finally:
-            await response.aclose()
-        return self._record(request, content, slot, canonical, response, body, started)
+        with self._slot(request, content) as place:
+            exchange = self._take(place)
+            if exchange is not None:
+                return _answer(request, content, exchange)
+            if self._async_upstream is None:
+                raise CassetteFault(_NOWHERE)
+            started = time.perf_counter()
+            response = await self._async_upstream.handle_async_request(request)
+            try:
+                body = await response.aread()
+            finally:
+                await response.aclose()
+            return self._record(request, content, place, response, body, started)
 
     def close(self) -> None:
         """Close the synchronous upstream."""
@@ -103,7 +114,13 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         if self._async_upstream is not None:
             await self._async_upstream.aclose()
 
-    def _identify(self, request: httpx2.Request, content: bytes) -> tuple[Slot, CanonicalRequest]:
+    @contextmanager
+    def _slot(self, request: httpx2.Request, content: bytes) -> Iterator[_Place]:
+        """Take a slot for a request, and give it back where it gets no answer to keep.
+
+        The SDK retries through this transport, and so does an application that caught an error:
+        the retry takes the slot of the attempt that failed.
+        """
         canonical = canonical_request(
             request.method,
             str(request.url),
@@ -111,34 +128,42 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             content,
             request.headers.get("content-type"),
         )
-        return self._cassettes.slot(request_key(canonical)), canonical
-
-    def _take(self, slot: Slot, canonical: CanonicalRequest) -> Exchange | None:
+        place = _Place(self._cassettes.slot(request_key(canonical)), canonical)
         try:
-            exchange = self._cassettes.take(slot, canonical)
+            yield place
+        finally:
+            if not place.answered:
+                self._cassettes.release(place.slot)
+
+    def _take(self, place: _Place) -> Exchange | None:
+        try:
+            exchange = self._cassettes.take(place.slot, place.request)
         except MissError as error:
             raise CassetteMiss(str(error)) from error
         except InputError as error:
-            self._cassettes.faults.append(error)
             raise CassetteFault(str(error)) from error
-        _account(exchange)
+        if exchange is None and self._cassettes.mode == "record":
+            _check_recordable(place.request)
+        place.account(exchange)
         return exchange
 
     def _record(
         self,
         request: httpx2.Request,
         content: bytes,
-        slot: Slot,
-        canonical: CanonicalRequest,
+        place: _Place,
         response: httpx2.Response,
         body: bytes,
         started: float,
     ) -> httpx2.Response:
-        message = _recordable(canonical["path"], response, body)
+        message = self._whole_message(place.request["path"], response, body)
         if message is not None:
             latency_ms = 1000 * (time.perf_counter() - started)
-            exchange = self._cassettes.put(slot, canonical, message, latency_ms)
-            _account(exchange)
+            try:
+                exchange = self._cassettes.put(place.slot, place.request, message, latency_ms)
+            except InputError as error:
+                raise CassetteFault(str(error)) from error
+            place.account(exchange)
             if exchange.response is not message:
                 return _answer(request, content, exchange)
         headers = [
@@ -148,11 +173,43 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         ]
         return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
 
+    def _whole_message(
+        self, path: str, response: httpx2.Response, body: bytes
+    ) -> Mapping[str, Any] | None:
+        try:
+            return _recordable(path, response, body)
+        except EvalnbError as error:
+            if self._cassettes.mode == "live":  # nothing is recorded, so nothing can be wrong
+                return None
+            raise CassetteFault(str(error)) from error
 
-def _account(exchange: Exchange | None) -> None:
-    binding = bound()
-    if exchange is not None and binding is not None:
-        binding.exchanges.append(exchange)
+
+@dataclass
+class _Place:
+    """Where the response to one request belongs, and whether there was one."""
+
+    slot: Slot
+    request: CanonicalRequest
+    answered: bool = False
+
+    def account(self, exchange: Exchange | None) -> None:
+        """Note the exchange, also with the case on whose behalf it happened."""
+        if exchange is None:
+            return
+        self.answered = True
+        binding = bound()
+        if binding is not None:
+            binding.exchanges.append(exchange)
+
+
+def _check_recordable(request: CanonicalRequest) -> None:
+    """Refuse, before it is asked, what is bound to an account and cannot be replayed."""
+    path = request["path"]
+    if path not in _RECORDABLE_PATHS and not path.startswith("/v1/models"):
+        raise CassetteFault(
+            f"{request['method']} {path} cannot be recorded: the ids in its answer belong to one "
+            "account. Give files inline in the messages, and send messages one by one."
+        )
 
 
 def _answer(request: httpx2.Request, content: bytes, exchange: Exchange) -> httpx2.Response:
@@ -177,15 +234,16 @@ def _recordable(path: str, response: httpx2.Response, body: bytes) -> Mapping[st
     """Return the response where it is whole and no error."""
     if response.status_code != 200:
         return None
-    if "text/event-stream" in response.headers.get("content-type", ""):
-        message = message_from_events(body.decode("utf-8", "replace"))
-    else:
-        try:
-            message = json.loads(body)
-        except ValueError:
-            return None
-    if not isinstance(message, dict):
+    try:
+        text = body.decode()
+        if "text/event-stream" in response.headers.get("content-type", ""):
+            message = message_from_events(text)
+        else:
+            message = parse_json(text)
+    except (UnicodeDecodeError, JsonProblem):
         return None
-    if path.endswith("/v1/messages") and message.get("stop_reason") is None:
+    if not isinstance(message, dict) or message.get("type") == "error":
+        return None
+    if path in _ENDING_PATHS and message.get("stop_reason") is None:
         return None
     return message

@@ -1,0 +1,5 @@
+"""`python -m evalnb`."""
+
+from evalnb.cli import main
+
+main()

@@ -1,0 +1,142 @@
+"""Accepting a run as the baseline: shown first, refused where it would hide something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalnb.baseline import count, read_baseline, write_baseline
+from evalnb.errors import InputError
+from evalnb.frames import Outcome, to_records
+from evalnb.results import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    import pandas as pd
+
+    from evalnb.golden import GoldenSet
+    from evalnb.results import Run
+
+__all__ = ["accept_baseline", "baseline_diff", "check_acceptable"]
+
+
+def accept_baseline(
+    golden: GoldenSet,
+    run_folder: Path,
+    *,
+    reason: str,
+    now: datetime,
+    environment: Mapping[str, str],
+    removed: Sequence[str] = (),
+) -> None:
+    """Make a run the suite's baseline.
+
+    Parameters
+    ----------
+    golden : the suite as it is now
+    run_folder : the run
+    reason : why it is accepted; stands in the baseline
+    now : time in UTC
+    environment : of the process; acceptance is refused where `CI` is set
+    removed : ids of cases that were deleted on purpose
+
+    Raises
+    ------
+    InputError
+        If the run cannot be accepted, with why.
+    """
+    run = read_run(run_folder)
+    check_acceptable(golden, run, environment=environment, removed=removed)
+    if not reason.strip():
+        raise InputError("accepting a baseline needs a reason")
+    kept = ("suite", "run_id", "golden_version", "mode", "repeats", "models", "notice")
+    manifest = {
+        **{name: run.manifest.get(name) for name in kept},
+        "tier": "rule",
+        "judge_fingerprint": None,
+        "system": {
+            "name": run.manifest["system"],
+            "fingerprint": run.manifest["system_fingerprint"],
+        },
+        "accepted_at": now.isoformat(timespec="seconds"),
+        "reason": reason.strip(),
+    }
+    write_baseline(golden, manifest, run.scores, run.outputs)
+
+
+def check_acceptable(
+    golden: GoldenSet, run: Run, *, environment: Mapping[str, str], removed: Sequence[str] = ()
+) -> None:
+    """Refuse a run that must not become the baseline.
+
+    Raises
+    ------
+    InputError
+        Where `CI` is set, when the golden set changed since the run, when the run is
+        inconclusive for another reason than that there is no baseline or that the cases in
+        `removed` are gone, and when a case in `removed` is still there.
+    """
+    if environment.get("CI"):
+        raise InputError(
+            "a baseline is not accepted in CI: accept it at a desk and have the commit reviewed"
+        )
+    if run.manifest.get("golden_version") != golden.version:
+        raise InputError(
+            f"run {run.manifest.get('run_id')} is of golden version "
+            f"{run.manifest.get('golden_version')}, the suite is at {golden.version}: run it again"
+        )
+    still_there = [case_id for case_id in removed if case_id in golden]
+    if still_there:
+        raise InputError(f"these cases are not removed: {', '.join(still_there)}")
+    doubts = [
+        row
+        for row in to_records(run.decision)
+        if row["outcome"] == Outcome.INCONCLUSIVE
+        and row["rule"] != "no_baseline"
+        and not (row["rule"] == "gone" and row.get("case_id") in removed)
+    ]
+    if doubts:
+        listed = "\n".join(f"  {row.get('case_id', 'suite')}: {row['reason']}" for row in doubts)
+        gone = [row["case_id"] for row in doubts if row["rule"] == "gone" and "scorer" not in row]
+        hint = "".join(f" --removed {case_id}" for case_id in gone)
+        remedy = f"\nIf they were deleted on purpose, say so with{hint}" if gone else ""
+        raise InputError(f"the run is inconclusive and cannot be accepted:\n{listed}{remedy}")
+
+
+def baseline_diff(golden: GoldenSet, run: Run) -> list[str]:
+    """Say what accepting a run would change, a line for each case and scorer.
+
+    Parameters
+    ----------
+    golden : the suite
+    run : the run to be accepted
+
+    Returns
+    -------
+    lines such as "refund-1 tool_calls: pass -> fail"
+        Cases and scorers that stay as they are have none.
+    """
+    baseline = read_baseline(golden)
+    before = _states(baseline.counts) if baseline else {}
+    now = _states(count(run.scores))
+    pairs = [*now, *(pair for pair in before if pair not in now)]
+    return [
+        f"{case_id} {scorer}: {before.get((case_id, scorer), 'absent')} -> "
+        f"{now.get((case_id, scorer), 'absent')}"
+        for case_id, scorer in pairs
+        if before.get((case_id, scorer)) != now.get((case_id, scorer))
+    ]
+
+
+def _states(counts: pd.DataFrame) -> dict[tuple[str, str], str]:
+    return {(row["case_id"], row["scorer"]): _state(row) for row in to_records(counts)}
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    if row["n_scored"] == 0:
+        return "not scored"
+    if row["n_scored"] == 1:
+        return "pass" if row["n_passed"] else "fail"
+    return f"{row['n_passed']} of {row['n_scored']} pass"

@@ -1,0 +1,185 @@
+"""The baseline: the last accepted run, a reviewed file in git."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evalnb.errors import InputError, Problem
+from evalnb.frames import BASELINE, OUTPUTS, to_records
+from evalnb.jsontext import JsonProblem, dump_json, parse_json, read_lines, write_atomically
+from evalnb.scoring import repeat_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+
+    from evalnb.golden import GoldenSet
+
+__all__ = ["CASE", "Baseline", "count", "pass_rates", "read_baseline", "write_baseline"]
+
+CASE = "(case)"
+"""Stands in the `scorer` column for the case as a whole."""
+
+_FORMAT = 1
+_OUTPUT_COLUMNS = ("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """An accepted run.
+
+    Attributes
+    ----------
+    manifest : golden version, system, reason and the like, as in `baseline.json`
+    counts : a baseline frame
+    outputs : an outputs frame with the texts
+    """
+
+    manifest: Mapping[str, Any]
+    counts: pd.DataFrame
+    outputs: pd.DataFrame
+
+
+def count(scores: pd.DataFrame) -> pd.DataFrame:
+    """Count repeats, passes and missing values of a run.
+
+    Parameters
+    ----------
+    scores : a scores frame
+
+    Returns
+    -------
+    a baseline frame: a row a case and scorer, and one a case with the scorer `(case)`
+        The case as a whole counts as `evalnb.frames.RESULTS` says.
+    """
+    cases: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in to_records(scores):
+        cases.setdefault(row["case_id"], {}).setdefault(row["scorer"], []).append(row)
+    return BASELINE.build(
+        counted for case_id, scorers in cases.items() for counted in _case_counts(case_id, scorers)
+    )
+
+
+def pass_rates(counts: pd.DataFrame) -> dict[str, float]:
+    """Return case id to pass rate, for the cases that were scored."""
+    return {
+        row["case_id"]: row["mean"]
+        for row in to_records(counts)
+        if row["scorer"] == CASE and "mean" in row
+    }
+
+
+def read_baseline(golden: GoldenSet) -> Baseline | None:
+    """Read a suite's baseline; None where none was accepted yet.
+
+    Raises
+    ------
+    InputError
+        If a file of the baseline is damaged.
+    """
+    folder = _folder(golden)
+    path = folder / "baseline.json"
+    if not path.exists():
+        return None
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT:
+            raise _damaged(path, f"has format {content['format']!r}; this version reads {_FORMAT}.")
+        counts = BASELINE.build(
+            {"case_id": case_id, "scorer": scorer, **values}
+            for case_id, scorers in content["cases"].items()
+            for scorer, values in scorers.items()
+        )
+        manifest = {name: value for name, value in content.items() if name != "cases"}
+    except (
+        UnicodeDecodeError,
+        JsonProblem,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:
+        raise _damaged(path, f"cannot be read: {error}.") from error
+    return Baseline(manifest, counts, _read_outputs(folder / "outputs.jsonl"))
+
+
+def write_baseline(
+    golden: GoldenSet, manifest: Mapping[str, Any], scores: pd.DataFrame, outputs: pd.DataFrame
+) -> None:
+    """Write a run as the suite's baseline; `evalnb.accept_baseline` is what decides on it.
+
+    Parameters
+    ----------
+    golden : the suite
+    manifest : what is kept of the run beside its counts and texts
+    scores, outputs : frames of the run
+    """
+    folder = _folder(golden)
+    cases: dict[str, dict[str, Any]] = {}
+    for row in to_records(count(scores)):
+        scorers = cases.setdefault(row.pop("case_id"), {})
+        scorers[row.pop("scorer")] = row
+    lines = (
+        dump_json({name: row[name] for name in _OUTPUT_COLUMNS if name in row})
+        for row in to_records(outputs)
+    )
+    write_atomically(folder / "outputs.jsonl", "".join(f"{line}\n" for line in lines).encode())
+    write_atomically(folder / "baseline.json", _to_json({"format": _FORMAT, **manifest}, cases))
+
+
+def _case_counts(
+    case_id: str, scorers: Mapping[str, list[dict[str, Any]]]
+) -> Iterable[dict[str, Any]]:
+    everything = [row for rows in scorers.values() for row in rows]
+    repeats = {row["repeat"] for row in everything}
+    passes = repeat_passes(everything)
+    yield _counted(case_id, CASE, len(repeats), passes, [float(passed) for passed in passes])
+    for scorer, rows in scorers.items():
+        scored = [row for row in rows if "passed" in row]
+        values = [row["value"] for row in scored if "value" in row]
+        yield _counted(case_id, scorer, len(rows), [row["passed"] for row in scored], values)
+
+
+def _counted(
+    case_id: str, scorer: str, n_repeats: int, passes: list[bool], values: list[float]
+) -> dict[str, Any]:
+    return {
+        "case_id": case_id,
+        "scorer": scorer,
+        "n_repeats": n_repeats,
+        "n_scored": len(passes),
+        "n_passed": sum(passes),
+        "mean": sum(values) / len(values) if values else None,
+        "n_na": n_repeats - len(passes),
+    }
+
+
+def _to_json(manifest: Mapping[str, Any], cases: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """Write one case a line, so that a diff shows the cases that changed and no others."""
+    head = [f" {dump_json(name)}: {dump_json(value)}," for name, value in manifest.items()]
+    body = [f"  {dump_json(name)}: {dump_json(cases[name])}" for name in sorted(cases)]
+    lines = ["{", *head, ' "cases": {', ",\n".join(body), " }", "}"]
+    return "\n".join([*lines, ""]).encode()
+
+
+def _read_outputs(path: Path) -> pd.DataFrame:
+    if not path.exists():
+        raise _damaged(path, "is missing.")
+    lines, problems = read_lines(path)
+    if problems:
+        raise InputError("the baseline cannot be used", problems)
+    return OUTPUTS.build(line.value for line in lines)
+
+
+def _folder(golden: GoldenSet) -> Path:
+    if golden.folder is None:
+        raise InputError("only a suite has a baseline: give a suite's folder, not a JSONL file")
+    return golden.folder / "baseline"
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    problem = Problem(str(path), 0, "", what, "Restore it from git, or accept a baseline anew.")
+    return InputError("the baseline cannot be used", [problem])

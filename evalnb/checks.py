@@ -1,0 +1,129 @@
+"""What a suite holds, and what it lacks: `evalnb check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from evalnb.frames import to_records
+from evalnb.scoring import scorer_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evalnb.baseline import Baseline
+    from evalnb.cases import Case
+    from evalnb.golden import GoldenSet
+
+__all__ = ["overview", "suite_warnings"]
+
+_WANTED_TAGS = ("adversarial", "refusal", "incident")
+_MINUTES = 5
+_SECONDS_PER_ANSWER = 5
+_CONCURRENCY = 8
+
+
+def overview(golden: GoldenSet) -> pd.DataFrame:
+    """Count the cases of a suite.
+
+    Parameters
+    ----------
+    golden : the cases
+
+    Returns
+    -------
+    field, value, n : a row a value of `category`, `language`, `tags`, `split` and `scorer`
+        Cases without a value count under "(none)"; a case counts once for each of its tags and
+        scorers.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    for field in ("category", "language", "tags", "split", "scorer"):
+        found: dict[str, int] = {}
+        for case in golden:
+            for value in _values(case, field):
+                found[value] = found.get(value, 0) + 1
+        counts |= {(field, value): found[value] for value in sorted(found)}
+    rows = [(field, value, n) for (field, value), n in counts.items()]
+    frame = pd.DataFrame(rows, columns=["field", "value", "n"])
+    return frame.astype({"field": "string", "value": "string", "n": "Int64"})
+
+
+def suite_warnings(golden: GoldenSet, baseline: Baseline | None) -> list[str]:
+    """Say what a suite lacks; none of it stops a run.
+
+    Parameters
+    ----------
+    golden : the cases
+    baseline : of the suite, None before the first
+
+    Returns
+    -------
+    one sentence each
+    """
+    return [
+        *_missing_tags(golden),
+        *_without_scorer(golden),
+        *_too_large(golden),
+        *_nothing_to_lose(golden, baseline),
+    ]
+
+
+def _missing_tags(golden: GoldenSet) -> Iterable[str]:
+    present = {tag for case in golden for tag in case.tags or ()}
+    for tag in _WANTED_TAGS:
+        if tag not in present:
+            yield f"no case is tagged `{tag}`: add at least one"
+
+
+def _without_scorer(golden: GoldenSet) -> Iterable[str]:
+    cases: dict[str, list[str]] = {}
+    for case in golden:
+        for expectation, name in scorer_names(case).items():
+            if name is None:
+                cases.setdefault(expectation, []).append(case.id)
+    for expectation, ids in cases.items():
+        yield (
+            f"`{expectation}` of {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''} has no scorer "
+            "in this version: it counts as not scored"
+        )
+
+
+def _too_large(golden: GoldenSet) -> Iterable[str]:
+    answers = len(golden) * golden.settings.repeats
+    minutes = answers * _SECONDS_PER_ANSWER / _CONCURRENCY / 60
+    if minutes > _MINUTES:
+        yield (
+            f"{answers:,} answers take about {minutes:.0f} minutes live (at {_SECONDS_PER_ANSWER} s "
+            f"each, {_CONCURRENCY} at once): split the suite, or run it at night"
+        )
+
+
+def _nothing_to_lose(golden: GoldenSet, baseline: Baseline | None) -> Iterable[str]:
+    """Find scorers and languages of which nothing passes, so that no drop can be seen."""
+    if baseline is None:
+        yield "there is no baseline yet: run the suite, then `evalnb baseline accept`"
+        return
+    passing: dict[tuple[str, str], bool] = {}
+    for row in to_records(baseline.counts):
+        if row["case_id"] not in golden or not row["n_scored"]:
+            continue
+        groups = [("scorer", row["scorer"])]
+        if row["scorer"] == "(case)":
+            groups = [("language", golden[row["case_id"]].language or "(none)")]
+        for group in groups:
+            passing[group] = passing.get(group, False) or row["n_passed"] > 0
+    for (field, value), any_passes in passing.items():
+        if not any_passes:
+            yield f"nothing passes in the baseline for {field} `{value}`: no drop can be seen there"
+
+
+def _values(case: Case, field: str) -> list[str]:
+    if field == "scorer":
+        return [
+            name or f"{expectation} (none yet)" for expectation, name in scorer_names(case).items()
+        ]
+    value = getattr(case, field)
+    if value is None:
+        return ["(none)"]
+    return value if isinstance(value, list) else [value]

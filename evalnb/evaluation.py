@@ -1,0 +1,175 @@
+"""The main job: run, score, sum up, compare and decide."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import subprocess
+from datetime import UTC, date, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from evalnb.baseline import pass_rates, read_baseline
+from evalnb.cassettes import Cassettes, Mode
+from evalnb.frames import is_accident
+from evalnb.gate import decide, exit_code, outcome
+from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.results import Run
+from evalnb.runner import run
+from evalnb.scoring import score, slices, summarize
+from evalnb.waivers import read_waivers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from evalnb.baseline import Baseline
+    from evalnb.golden import GoldenSet
+    from evalnb.runner import Progress
+    from evalnb.systems import System
+    from evalnb.transport import Upstream
+
+__all__ = ["evaluate"]
+
+_RECORDED_PACKAGES = ("evalnb", "anthropic", "pandas", "numpy")
+
+
+def evaluate(
+    golden: GoldenSet,
+    system: System,
+    *,
+    run_id: str,
+    as_of: date,
+    mode: Mode = "replay",
+    repeats: int | None = None,
+    concurrency: int = 8,
+    progress: Progress = "auto",
+    upstream: Upstream | None = None,
+) -> Run:
+    """Run a suite, score it and decide.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    system : what answers
+    run_id : name of the run, as `evalnb.new_run_folder` gives it
+    as_of : the day that waivers are compared with
+    mode, concurrency, progress, upstream : as for `evalnb.run`
+    repeats : how often each case is answered; by default what the suite says
+
+    Returns
+    -------
+    the run, to be looked at and written with `evalnb.write_run`
+
+    Raises
+    ------
+    InputError
+        If a file of the suite cannot be used or the run cannot go on for any case.
+    """
+    if golden.folder is None:
+        raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
+    repeats = repeats or golden.settings.repeats
+    baseline, waivers = read_baseline(golden), read_waivers(golden)
+    cassettes = Cassettes(golden.folder / "cassettes", mode)
+    started = datetime.now(UTC)
+    outputs = run(
+        golden,
+        system,
+        repeats=repeats,
+        concurrency=concurrency,
+        progress=progress,
+        cassettes=cassettes,
+        upstream=upstream,
+        run_id=run_id,
+    )
+    scores = score(golden, outputs)
+    results = summarize(golden, outputs, scores)
+    misses = cassettes.misses_frame()
+    decision = decide(
+        golden,
+        scores,
+        baseline,
+        as_of=as_of,
+        waivers=waivers,
+        misses=misses,
+        system_fingerprint=system.fingerprint,
+        unused_cassettes=cassettes.unused() if mode == "replay" else (),
+    )
+    manifest = {
+        "run_id": run_id,
+        "suite": golden.settings.name,
+        "privacy": golden.settings.privacy,
+        "golden_version": golden.version,
+        "system": system.name,
+        "system_fingerprint": system.fingerprint,
+        "mode": mode,
+        "repeats": repeats,
+        "concurrency": concurrency,
+        "as_of": as_of.isoformat(),
+        "started_at": started.isoformat(timespec="seconds"),
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "baseline": _about_baseline(baseline),
+        **_about_outputs(outputs, scores),
+        "record_command": f"evalnb record {shlex.quote(str(golden.folder))} --system {system.name}",
+        "git_commit": _git_commit(golden.folder),
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in _RECORDED_PACKAGES},
+    }
+    rates = pass_rates(baseline.counts) if baseline else None
+    return Run(
+        manifest=manifest,
+        outputs=outputs,
+        scores=scores,
+        results=results,
+        slices=slices(results, golden.settings.slices, rates),
+        decision=decision,
+        misses=misses,
+        outcome=outcome(decision),
+        exit_code=exit_code(decision),
+    )
+
+
+def _about_outputs(outputs: pd.DataFrame, scores: pd.DataFrame) -> dict[str, Any]:
+    models = sorted(outputs["model"].dropna().unique())
+    reasons = scores["na_reason"]
+    return {
+        "models": models,
+        "notice": LOCAL_NOTICE if LOCAL_MODEL in models else None,
+        "na_by_plan": _counts(reasons[~is_accident(reasons)]),
+        "na_by_accident": _counts(reasons[is_accident(reasons)]),
+        "cost_usd": _total(outputs["cost_usd"]),
+        "input_tokens": _total(outputs["input_tokens"]),
+        "output_tokens": _total(outputs["output_tokens"]),
+    }
+
+
+def _counts(reasons: pd.Series) -> dict[str, int]:
+    return {str(name): int(number) for name, number in reasons.value_counts().items()}
+
+
+def _total(column: pd.Series) -> float | None:
+    present = column.dropna().tolist()
+    return sum(present) if present else None
+
+
+def _about_baseline(baseline: Baseline | None) -> dict[str, Any] | None:
+    if baseline is None:
+        return None
+    names = ("run_id", "golden_version", "accepted_at", "reason")
+    kept = {name: baseline.manifest.get(name) for name in names}
+    return {**kept, "system": (baseline.manifest.get("system") or {}).get("name")}
+
+
+def _git_commit(folder: Path) -> str | None:
+    """Return the commit of the repository that holds a suite, None outside of one."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", "-C", str(folder), "rev-parse", "HEAD"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()

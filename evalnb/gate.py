@@ -1,0 +1,305 @@
+"""The gate: compares a run with the baseline and decides, with a row for every reason.
+
+What both sides have is compared, case by case and scorer by scorer; what could not be compared is
+stated. The rules are exact: they are meant for replay, where nothing is random.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalnb.baseline import CASE, count
+from evalnb.frames import BY_PLAN, DECISION, NaReason, Outcome, to_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    import pandas as pd
+
+    from evalnb.baseline import Baseline
+    from evalnb.cases import Case
+    from evalnb.golden import GoldenSet
+    from evalnb.waivers import Waiver
+
+__all__ = ["decide", "exit_code", "outcome"]
+
+_ROUNDING = 1e-9
+"""Two means of the same numbers may differ by this much."""
+
+Row = dict[str, Any]
+
+
+def decide(
+    golden: GoldenSet,
+    scores: pd.DataFrame,
+    baseline: Baseline | None,
+    *,
+    as_of: date,
+    waivers: Sequence[Waiver] = (),
+    misses: pd.DataFrame | None = None,
+    system_fingerprint: str | None = None,
+    unused_cassettes: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Decide whether a run may replace the baseline.
+
+    Parameters
+    ----------
+    golden : the cases of the run, with the thresholds of the suite
+    scores : a scores frame
+    baseline : the accepted run, None before the first
+    as_of : the day that waivers are compared with
+    waivers : of the suite
+    misses : a misses frame of the run
+    system_fingerprint : of the system that ran
+    unused_cassettes : keys that nothing asked for
+
+    Returns
+    -------
+    a decision frame, the rows that block first
+        No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
+        `miss`, `no_baseline`, `na`, `gone` (inconclusive); `regression`, `new_failure`, `drift`,
+        `waiver` (fail); `waived`, `now_passing`, `waived_passing`, `not_compared`,
+        `golden_changed`, `system_changed`, `unused_cassettes` (notes).
+    """
+    records = to_records(scores)
+    rows = [*_misses(misses), *_missing_values(golden, records)]
+    if baseline is None:
+        rows.append(_row("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
+    else:
+        comparison = _Comparison(golden, records, count(scores), baseline.counts, waivers, as_of)
+        rows += comparison.rows()
+        rows += _changes(golden, baseline, system_fingerprint)
+    rows += _expired(waivers, as_of)
+    if unused_cassettes:
+        reason = (
+            f"{len(unused_cassettes)} cassettes were not asked for by this system; "
+            "`evalnb cassettes` lists those that no system uses"
+        )
+        rows.append(_row("unused_cassettes", Outcome.NOTE, reason=reason))
+    order = [Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.NOTE]
+    return DECISION.build(sorted(rows, key=lambda row: order.index(row["outcome"])))
+
+
+def outcome(decision: pd.DataFrame) -> Outcome:
+    """Return what a decision frame comes to: `inconclusive` before `fail` before `pass`."""
+    present = set(decision["outcome"])
+    for worst in (Outcome.INCONCLUSIVE, Outcome.FAIL):
+        if worst in present:
+            return worst
+    return Outcome.PASS
+
+
+def exit_code(decision: pd.DataFrame) -> int:
+    """Return the exit code of a decision: 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss."""
+    if (decision["rule"] == "miss").any():
+        return 3
+    return {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 2}[outcome(decision)]
+
+
+_NO_BASELINE = (
+    "there is no baseline to compare with yet: look at this run, then accept it with "
+    "`evalnb baseline accept`"
+)
+
+
+class _Comparison:
+    """One run beside the baseline."""
+
+    def __init__(
+        self,
+        golden: GoldenSet,
+        scores: Iterable[Mapping[str, Any]],
+        now: pd.DataFrame,
+        before: pd.DataFrame,
+        waivers: Sequence[Waiver],
+        as_of: date,
+    ) -> None:
+        self._golden = golden
+        self._now = {(row["case_id"], row["scorer"]): row for row in to_records(now)}
+        self._before = {(row["case_id"], row["scorer"]): row for row in to_records(before)}
+        self._reasons = _failure_reasons(scores)
+        self._accidents = {
+            (row["case_id"], row["scorer"]): row["na_reason"]
+            for row in scores
+            if "na_reason" in row and row["na_reason"] not in BY_PLAN
+        }
+        self._waivers = [waiver for waiver in waivers if waiver.holds(as_of)]
+
+    def rows(self) -> list[Row]:
+        """Return a row for every difference that a rule speaks of."""
+        pairs = [pair for pair in self._now if pair[1] != CASE]
+        rows = [row for pair in pairs if (row := self._compare(*pair)) is not None]
+        return [*self._gone(), *self._drift(), *rows]
+
+    def _compare(self, case_id: str, scorer: str) -> Row | None:
+        now = self._now[case_id, scorer]
+        before = self._before.get((case_id, scorer))
+        shared = {
+            "case_id": case_id,
+            "scorer": scorer,
+            "baseline": before.get("mean") if before else None,
+            "candidate": now.get("mean"),
+        }
+        passed_before = before is not None and before["n_scored"] > 0 and _passes(before)
+        accident = self._accidents.get((case_id, scorer))
+        if accident is not None and passed_before and accident != NaReason.MISS:
+            reason = f"passed in the baseline and could not be scored now: {accident}"
+            return _row("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
+        if now["n_scored"] == 0:
+            return None
+        if _passes(now):
+            return self._passing(before, shared)
+        if before is not None and before["n_scored"] == 0:
+            reason = "fails, but was not scored in the baseline: " + self._reason(case_id, scorer)
+            return _row("not_compared", Outcome.NOTE, reason=reason, **shared)
+        if before is not None and not passed_before:
+            return None
+        rule = "regression" if passed_before else "new_failure"
+        words = "passed in the baseline, fails now" if passed_before else "new, and fails"
+        reason = f"{words}: {self._reason(case_id, scorer)}"
+        waiver = self._waiver(case_id, scorer)
+        if waiver is None:
+            return _row(rule, Outcome.FAIL, reason=reason, **shared)
+        reason = f"{reason}. {_waiver_text(waiver)}"
+        return _row("waived", Outcome.NOTE, reason=reason, **shared)
+
+    def _passing(self, before: Mapping[str, Any] | None, shared: Row) -> Row | None:
+        waiver = self._waiver(shared["case_id"], shared["scorer"])
+        if waiver is not None:
+            reason = f"passes, though a waiver says otherwise. {_waiver_text(waiver)}"
+            return _row("waived_passing", Outcome.NOTE, reason=reason, **shared)
+        if before is not None and before["n_scored"] > 0 and not _passes(before):
+            return _row("now_passing", Outcome.NOTE, reason="failed before, passes now", **shared)
+        return None
+
+    def _gone(self) -> Iterator[Row]:
+        for (case_id, scorer), before in self._before.items():
+            if scorer == CASE and case_id not in self._golden:
+                reason = "is in the baseline and no longer in the golden set"
+                yield _row("gone", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
+            elif (
+                case_id in self._golden
+                and before["n_scored"]
+                and (case_id, scorer) not in self._now
+            ):
+                reason = "was scored in the baseline and is no longer expected of the case"
+                yield _row(
+                    "gone",
+                    Outcome.INCONCLUSIVE,
+                    case_id=case_id,
+                    scorer=scorer,
+                    baseline=before.get("mean"),
+                    reason=reason,
+                )
+
+    def _drift(self) -> Iterator[Row]:
+        margin = self._golden.settings.gate.margin
+        pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        for (case_id, scorer), now in self._now.items():
+            before = self._before.get((case_id, scorer), {})
+            if "mean" not in now or "mean" not in before or self._waiver(case_id, scorer):
+                continue
+            for name in _slices_of(self._golden[case_id], self._golden.settings.slices):
+                pairs.setdefault((scorer, name), []).append((before["mean"], now["mean"]))
+        for (scorer, name), means in pairs.items():
+            was = sum(before for before, _ in means) / len(means)
+            is_now = sum(now for _, now in means) / len(means)
+            if was - is_now > margin + _ROUNDING:
+                what = "the pass rate of cases" if scorer == CASE else f"the mean of `{scorer}`"
+                where = "" if name == "all" else f" in {name}"
+                yield _row(
+                    "drift",
+                    Outcome.FAIL,
+                    scorer=scorer,
+                    slice=name,
+                    baseline=was,
+                    candidate=is_now,
+                    reason=f"{what}{where} fell by {was - is_now:.3f} over {len(means)} cases; "
+                    f"the margin is {margin:g}",
+                )
+
+    def _reason(self, case_id: str, scorer: str) -> str:
+        return self._reasons.get((case_id, scorer), "")
+
+    def _waiver(self, case_id: str, scorer: str) -> Waiver | None:
+        return next((waiver for waiver in self._waivers if waiver.covers(case_id, scorer)), None)
+
+
+def _misses(misses: pd.DataFrame | None) -> Iterator[Row]:
+    found: dict[str | None, list[str]] = {}
+    for row in to_records(misses) if misses is not None else []:
+        found.setdefault(row.get("case_id"), []).append(row["explanation"])
+    for case_id, explanations in found.items():
+        reason = "a request is not recorded: " + "; ".join(dict.fromkeys(explanations))
+        yield _row("miss", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
+
+
+def _missing_values(golden: GoldenSet, scores: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Hold the accidents against the suite's budget."""
+    reasons: dict[str, int] = {}
+    for row in scores:
+        if "na_reason" in row and row["na_reason"] not in (*BY_PLAN, NaReason.MISS):
+            reasons[row["na_reason"]] = reasons.get(row["na_reason"], 0) + 1
+    total, budget = sum(reasons.values()), golden.settings.gate.na_budget
+    if total > budget * len(scores) + _ROUNDING:
+        listed = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
+        reason = (
+            f"{total} of {len(scores)} scores are missing by accident ({listed}); "
+            f"the budget is {budget:.0%}"
+        )
+        yield _row("na", Outcome.INCONCLUSIVE, reason=reason)
+
+
+def _changes(
+    golden: GoldenSet, baseline: Baseline, system_fingerprint: str | None
+) -> Iterator[Row]:
+    version = baseline.manifest.get("golden_version")
+    if version != golden.version:
+        reason = f"the golden set changed since the baseline: {version} to {golden.version}"
+        yield _row("golden_changed", Outcome.NOTE, reason=reason)
+    before = (baseline.manifest.get("system") or {}).get("fingerprint")
+    if system_fingerprint is not None and before != system_fingerprint:
+        reason = f"the system changed since the baseline: {before} to {system_fingerprint}"
+        yield _row("system_changed", Outcome.NOTE, reason=reason)
+
+
+def _expired(waivers: Iterable[Waiver], as_of: date) -> Iterator[Row]:
+    for waiver in waivers:
+        if not waiver.holds(as_of):
+            reason = f"the waiver expired. {_waiver_text(waiver)} Renew or delete it."
+            yield _row(
+                "waiver", Outcome.FAIL, case_id=waiver.case, scorer=waiver.scorer, reason=reason
+            )
+
+
+def _failure_reasons(scores: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in scores:
+        if row.get("passed") is False:
+            found.setdefault((row["case_id"], row["scorer"]), []).append(row["reason"])
+    return {pair: "; ".join(dict.fromkeys(reasons)) for pair, reasons in found.items()}
+
+
+def _passes(counts: Mapping[str, Any]) -> bool:
+    return bool(counts["n_passed"] == counts["n_scored"])
+
+
+def _slices_of(case: Case, fields: Iterable[str]) -> Iterator[str]:
+    yield "all"
+    for name in fields:
+        value = getattr(case, name)
+        for entry in value if isinstance(value, list) else [value]:
+            if entry is not None:
+                yield f"{name}={entry}"
+
+
+def _waiver_text(waiver: Waiver) -> str:
+    return (
+        f"Waived as {waiver.kind.replace('_', ' ')} until {waiver.expires} by {waiver.owner}: "
+        f"{waiver.reason}"
+    )
+
+
+def _row(rule: str, result: Outcome, *, reason: str, **values: Any) -> Row:
+    return {"rule": rule, "outcome": str(result), "reason": reason, **values}

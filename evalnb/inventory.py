@@ -1,0 +1,51 @@
+"""Which cassettes a suite uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from evalnb.runner import run
+from evalnb.systems import suite_systems
+
+if TYPE_CHECKING:
+    from evalnb.cassettes import Cassettes
+    from evalnb.golden import GoldenSet
+
+__all__ = ["cassettes_frame"]
+
+
+def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
+    """List cassettes with the systems that ask for them.
+
+    Every prompt file of the suite is replayed over every case, as often as anything is recorded,
+    to see what it asks for.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    cassettes : of the suite, in replay; its `misses` then say what could not be replayed
+
+    Returns
+    -------
+    key, model, n_responses, used_by : a row a file, `used_by` a list of system names
+    """
+    keys = cassettes.keys()
+    recorded = {key: cassettes.read(key) for key in keys}
+    repeats = max((repeat for _, entries in recorded.values() for repeat, _ in entries), default=1)
+    used: dict[str, list[str]] = {key: [] for key in keys}
+    for system in suite_systems(golden):
+        cassettes.used.clear()
+        run(golden, system, repeats=repeats, progress="none", cassettes=cassettes)
+        for key in cassettes.used & used.keys():
+            used[key].append(system.name)
+    frame = pd.DataFrame(
+        {
+            "key": keys,
+            "model": [(recorded[key][0].get("body") or {}).get("model") for key in keys],
+            "n_responses": [len(recorded[key][1]) for key in keys],
+            "used_by": [used[key] for key in keys],
+        }
+    )
+    return frame.astype({"key": "string", "model": "string", "n_responses": "Int64"})

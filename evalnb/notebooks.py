@@ -1,0 +1,94 @@
+"""Running the package's notebooks by papermill, with checked parameters."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalnb.errors import DecisionError, EvalnbError, InputError, MissError, nearest_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["check_parameters", "execute_notebook", "notebook_path"]
+
+
+def notebook_path(name: str) -> Path:
+    """Return where a notebook of the package is: in the wheel, or in a clone.
+
+    Raises
+    ------
+    InputError
+        If there is no such notebook.
+    """
+    package = Path(__file__).parent
+    for folder in (package / "_notebooks", package.parent / "notebooks"):
+        path = folder / f"{name}.ipynb"
+        if path.exists():
+            return path
+    raise InputError(f"there is no notebook {name!r} in this installation of evalnb")
+
+
+def check_parameters(path: Path, parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that a notebook does not have, before a kernel starts.
+
+    Raises
+    ------
+    InputError
+        With the nearest known name of each.
+    """
+    import papermill
+
+    known = list(papermill.inspect_notebook(str(path)))
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        hints = [
+            f"{name!r}"
+            + (f" (did you mean {near!r}?)" if (near := nearest_name(name, known)) else "")
+            for name in unknown
+        ]
+        raise InputError(
+            f"{path.name} has no parameter {', '.join(hints)}. It has: {', '.join(known)}."
+        )
+
+
+def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) -> None:
+    """Run a notebook and keep the executed copy, also when a cell fails.
+
+    What the notebook prints on its standard error, such as progress, appears on ours.
+
+    Parameters
+    ----------
+    path : the notebook, which stays as it is
+    output : where the executed copy goes
+    parameters : for its `parameters` cell
+
+    Raises
+    ------
+    InputError
+        If a parameter is unknown, or a cell raised it.
+    EvalnbError
+        If a cell raised anything else or the kernel died.
+    """
+    check_parameters(path, parameters)
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+
+    try:
+        papermill.execute_notebook(
+            str(path),
+            str(output),
+            parameters=dict(parameters),
+            kernel_name="python3",
+            progress_bar=False,
+            stderr_file=sys.stderr,
+        )
+    except papermill.PapermillExecutionError as error:
+        kind = next(
+            (kind for kind in (InputError, MissError) if kind.__name__ == error.ename),
+            EvalnbError,
+        )
+        raise kind(f"{error.evalue}\n(cell {error.exec_count} of {output})") from error
+    except DeadKernelError as error:
+        raise DecisionError(f"the kernel died; what it had done is in {output}") from error

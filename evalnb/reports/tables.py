@@ -1,0 +1,185 @@
+"""The tables that a notebook shows.
+
+`DataFrame.style` runs the HTML of the text it shows. `styled` is the one helper that does not,
+and all tables of evalnb are made by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evalnb.frames import Outcome
+from evalnb.reports.numbers import count
+from evalnb.reports.text import cell_text
+from evalnb.reports.views import changes, decision_rows, failing, slice_rates
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
+
+__all__ = [
+    "changes_table",
+    "decision_table",
+    "failing_table",
+    "slices_table",
+    "styled",
+]
+
+_LOOKS: list[Any] = [
+    {"selector": "", "props": "border-collapse: collapse"},
+    {"selector": "caption", "props": "text-align: left; font-weight: bold; padding: 4px 8px"},
+    {"selector": "th, td", "props": "vertical-align: top; padding: 4px 8px; text-align: left"},
+    {"selector": "td", "props": "max-width: 36em; overflow-wrap: anywhere; white-space: normal"},
+    {"selector": "thead th", "props": "border-bottom: 1px solid currentColor"},
+]
+_RIGHT = "text-align: right; white-space: nowrap"
+
+_OUTCOMES = {
+    Outcome.FAIL: "✕ blocks",
+    Outcome.INCONCLUSIVE: "? open",
+    Outcome.NOTE: "· note",
+}
+"""Sign and word, so that no colour is needed to tell them apart."""
+
+
+def styled(
+    frame: pd.DataFrame, *, caption: str | None = None, index: bool = False, limit: int = 300
+) -> Styler:
+    """Show a frame as a table in which no text is taken for HTML.
+
+    Parameters
+    ----------
+    frame : any frame
+    caption : a title above the table; as text, like all else
+    index : whether to show the index
+    limit : the longest text of a cell, in characters
+
+    Returns
+    -------
+    a table for a notebook
+        NA is "–", rates are rounded, numbers stand at the right. The same frame gives the same
+        HTML.
+    """
+    texts = _texts(frame, limit, index=index)
+    styler = (
+        texts.style.format(escape="html")
+        .format_index(escape="html", axis="index")
+        .format_index(escape="html", axis="columns")
+        .set_table_styles([*_LOOKS, *_numbers_right(frame)])
+        .set_uuid(_identity(texts, caption))
+    )
+    if caption is not None:
+        styler = styler.set_caption(html.escape(cell_text(caption, limit=limit)))
+    return styler if index else styler.hide(axis="index")
+
+
+def slices_table(slices: pd.DataFrame) -> Styler:
+    """Show pass rates by slice, with intervals, what was not scored, and the baseline.
+
+    Parameters
+    ----------
+    slices : a slices frame
+
+    Returns
+    -------
+    a table for a notebook
+        `bounds` are the rates if none or all of the cases not scored had passed. The change
+        against the baseline is shown where both rates are over the same number of cases.
+    """
+    return styled(slice_rates(slices), caption="Pass rate by slice")
+
+
+def failing_table(results: pd.DataFrame, scores: pd.DataFrame, outputs: pd.DataFrame) -> Styler:
+    """Show the cases that failed or are unstable: why, and what the system said.
+
+    Parameters
+    ----------
+    results, scores, outputs : frames of one run
+
+    Returns
+    -------
+    a table for a notebook
+        `output` is the text of the first repeat that failed, shortened.
+    """
+    rows = failing(results)
+    texts = rows["case"].map(_failed_texts(scores, outputs)).astype("string")
+    return styled(
+        rows.assign(output=texts),
+        caption=f"{len(rows):,} of {count(len(results), 'case')} failed or unstable",
+    )
+
+
+def changes_table(decision: pd.DataFrame) -> Styler:
+    """Show which cases changed against the baseline.
+
+    Parameters
+    ----------
+    decision : a decision frame; rows with a case and a value of the baseline are shown
+
+    Returns
+    -------
+    a table for a notebook
+    """
+    rows = changes(decision)
+    return styled(
+        rows, caption=f"{count(rows['case'].nunique(), 'case')} changed against the baseline"
+    )
+
+
+def decision_table(decision: pd.DataFrame) -> Styler:
+    """Show what the gate found: first what blocks, then what stays open, then notes.
+
+    Parameters
+    ----------
+    decision : a decision frame
+
+    Returns
+    -------
+    a table for a notebook
+    """
+    parts = {name: decision_rows(decision, name) for name in _OUTCOMES}
+    rows = pd.concat(
+        [part.assign(finding=_OUTCOMES[name]) for name, part in parts.items()], ignore_index=True
+    )
+    frame = rows[["finding", *rows.columns.drop("finding")]]
+    return styled(
+        frame, caption=f"{len(parts[Outcome.FAIL]):,} of {count(len(rows), 'finding')} block"
+    )
+
+
+def _texts(frame: pd.DataFrame, limit: int, *, index: bool) -> pd.DataFrame:
+    """Return the frame as text; the names of its axes, which no `format` escapes, are left."""
+    cells = [
+        [cell_text(value, limit=limit) for value in row]
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    labels = [cell_text(label, limit=limit) for label in frame.index] if index else None
+    return pd.DataFrame(
+        cells,
+        index=labels,
+        columns=[cell_text(label, limit=limit) for label in frame.columns],
+        dtype="object",
+    )
+
+
+def _numbers_right(frame: pd.DataFrame) -> list[Any]:
+    return [
+        {"selector": f"td.col{position}, th.col{position}", "props": _RIGHT}
+        for position, dtype in enumerate(frame.dtypes)
+        if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    ]
+
+
+def _identity(texts: pd.DataFrame, caption: str | None) -> str:
+    content = repr((caption, texts.to_dict("tight")))
+    return hashlib.sha256(content.encode(errors="replace")).hexdigest()[:12]
+
+
+def _failed_texts(scores: pd.DataFrame, outputs: pd.DataFrame) -> dict[str, str]:
+    failed = scores[scores["passed"].eq(False).fillna(False)]
+    first = failed.groupby("case_id", sort=False)["repeat"].min().reset_index()
+    texts = first.merge(outputs, on=["case_id", "repeat"], how="left", validate="one_to_one")
+    return dict(zip(texts["case_id"], texts["text"], strict=True))

@@ -1,0 +1,167 @@
+"""What reports show of a run: the frames behind the tables of every format.
+
+Rates are text here, with the counts that they stand for; nothing is escaped or shortened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evalnb.frames import is_accident
+from evalnb.reports.numbers import MISSING, difference, interval, rate, share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["changes", "decision_rows", "failing", "not_scored", "slice_rates", "words"]
+
+
+def words(name: Any) -> str:
+    """Return a name as words: "now_passing" as "now passing"."""
+    return str(name).replace("_", " ")
+
+
+def slice_rates(slices: pd.DataFrame) -> pd.DataFrame:
+    """Show pass rates with intervals, what was not scored, and the baseline.
+
+    Parameters
+    ----------
+    slices : a slices frame
+
+    Returns
+    -------
+    slice, value, pass rate, 95% interval, not scored, bounds, baseline, change : row for row
+        `bounds` are the rates if none or all of those not scored had passed; `change` is there
+        where both rates are over the same number of cases.
+    """
+    same_cases = slices["n_scored"] == slices["n_compared"]
+    change = (slices["pass_rate"] - slices["baseline_pass_rate"]).where(same_cases)
+    return pd.DataFrame(
+        {
+            "slice": slices["slice"],
+            "value": slices["value"],
+            "pass rate": _texts(slices, share, "pass_rate", "n_scored"),
+            "95% interval": _texts(slices, interval, "ci_low", "ci_high"),
+            "not scored": slices["n_planned"] - slices["n_scored"],
+            "bounds": _texts(slices, _bounds, "bound_low", "bound_high"),
+            "baseline": _texts(slices, share, "baseline_pass_rate", "n_compared"),
+            "change": _differences(change),
+        }
+    )
+
+
+def failing(results: pd.DataFrame) -> pd.DataFrame:
+    """Show the cases that failed or are unstable.
+
+    Parameters
+    ----------
+    results : a results frame
+
+    Returns
+    -------
+    case, category, language, passes, reasons : a row a case; `passes` is over its repeats
+    """
+    rows = results[results["state"].isin(["fail", "unstable"])]
+    return pd.DataFrame(
+        {
+            "case": rows["case_id"],
+            "category": rows["category"],
+            "language": rows["language"],
+            "passes": _texts(rows, _passes, "pass_rate", "n_scored"),
+            "reasons": rows["reasons"],
+        }
+    )
+
+
+def changes(decision: pd.DataFrame) -> pd.DataFrame:
+    """Show what changed against the baseline, case by case.
+
+    Parameters
+    ----------
+    decision : a decision frame; rows with a case and a value of the baseline are shown
+
+    Returns
+    -------
+    case, scorer, baseline, now, change, what, reason : a row a finding
+    """
+    rows = decision[decision["case_id"].notna() & decision["baseline"].notna()]
+    return pd.DataFrame(
+        {
+            "case": rows["case_id"],
+            "scorer": rows["scorer"],
+            "baseline": rows["baseline"],
+            "now": rows["candidate"],
+            "change": _differences(rows["candidate"] - rows["baseline"]),
+            "what": rows["rule"].map(words).astype("string"),
+            "reason": rows["reason"],
+        }
+    )
+
+
+def decision_rows(decision: pd.DataFrame, outcome: str) -> pd.DataFrame:
+    """Show the findings of one outcome.
+
+    Parameters
+    ----------
+    decision : a decision frame
+    outcome : {"fail", "inconclusive", "note"}
+
+    Returns
+    -------
+    rule, case, scorer, slice, baseline, now, reason : a row a finding
+    """
+    rows = decision[decision["outcome"] == outcome]
+    return pd.DataFrame(
+        {
+            "rule": rows["rule"].map(words).astype("string"),
+            "case": rows["case_id"],
+            "scorer": rows["scorer"],
+            "slice": rows["slice"],
+            "baseline": rows["baseline"],
+            "now": rows["candidate"],
+            "reason": rows["reason"],
+        }
+    )
+
+
+def not_scored(scores: pd.DataFrame) -> pd.DataFrame:
+    """Count the scores that are NA, by reason.
+
+    Parameters
+    ----------
+    scores : a scores frame
+
+    Returns
+    -------
+    kind, reason, scores, cases : a row a reason, those by accident first
+    """
+    missing = scores[scores["na_reason"].notna()]
+    kinds = is_accident(missing["na_reason"]).map({True: "by accident", False: "by plan"})
+    counted = (
+        missing.assign(kind=kinds.astype("string"))
+        .groupby(["kind", "na_reason"], sort=True)
+        .agg(scores=("case_id", "size"), cases=("case_id", "nunique"))
+        .reset_index()
+    )
+    return counted.rename(columns={"na_reason": "reason"}).astype(
+        {"scores": "Int64", "cases": "Int64"}
+    )
+
+
+def _texts(rows: pd.DataFrame, write: Callable[..., str], *columns: str) -> pd.Series:
+    texts = [write(*values) for values in rows[list(columns)].itertuples(index=False, name=None)]
+    return pd.Series(texts, index=rows.index, dtype="string")
+
+
+def _differences(values: pd.Series) -> pd.Series:
+    return pd.Series([difference(value) for value in values], index=values.index, dtype="string")
+
+
+def _bounds(low: Any, high: Any) -> str:
+    return MISSING if pd.isna(low) or pd.isna(high) else f"{rate(low)} to {rate(high)}"
+
+
+def _passes(value: Any, n: Any) -> str:
+    return f"{round(value * n)} of {n}"

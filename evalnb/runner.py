@@ -1,0 +1,298 @@
+"""Running a system over a golden set.
+
+The work runs on an event loop of our own in a thread of our own, so that a notebook's loop is
+neither needed nor touched, and an interrupt stops it at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import anthropic
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from evalnb.cassettes import Binding, Cassettes, Mode, bind
+from evalnb.clients import async_client, sync_client, upstream_of
+from evalnb.errors import EvalnbError, InputError
+from evalnb.frames import OUTPUTS, NaReason
+from evalnb.systems import CallableSystem, Output
+from evalnb.transport import CassetteFault, Upstream
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    import pandas as pd
+
+    from evalnb.cases import Case
+    from evalnb.golden import GoldenSet
+    from evalnb.systems import System
+
+__all__ = ["Progress", "run", "run_async", "run_sync"]
+
+T = TypeVar("T")
+Progress = Literal["auto", "log", "none"]
+
+# Errors that every case would meet: the run stops at once.
+_FATAL = (
+    anthropic.AuthenticationError,
+    anthropic.PermissionDeniedError,
+    anthropic.NotFoundError,
+)
+_COMPLETE = frozenset(
+    {
+        "end_turn",
+        "stop_sequence",
+        "tool_use",
+        "max_tokens",
+        "model_context_window_exceeded",
+        "pause_turn",
+        "refusal",
+    }
+)
+
+
+def run_sync(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+    """Await a coroutine function from synchronous code, in a script and in a notebook alike.
+
+    An interrupt cancels it and is raised here.
+    """
+    with anyio.from_thread.start_blocking_portal() as portal:
+        return portal.call(function, *arguments)
+
+
+def run(
+    golden: GoldenSet,
+    system: System,
+    *,
+    mode: Mode = "replay",
+    repeats: int = 1,
+    concurrency: int = 8,
+    progress: Progress = "auto",
+    cassettes: Cassettes | None = None,
+    upstream: Upstream | None = None,
+    run_id: str | None = None,
+) -> pd.DataFrame:
+    """Let a system answer every case.
+
+    Parameters
+    ----------
+    golden : the cases
+    system : what answers
+    mode : `replay` from the suite's cassettes, `record` what they lack, or `live`
+    repeats : how often each case is answered
+    concurrency : how many answers are under way at once
+    progress : `auto` for a bar (lines in CI), `log` for lines, `none`
+    cassettes : other cassettes than the suite's own; they bring their own mode
+    upstream : where to ask what is not recorded; by default the local model where the system
+        names it, else Anthropic's API
+    run_id : stands in every row
+
+    Returns
+    -------
+    an outputs frame: a row for every case and repeat, failed or not, in the order of `golden`
+
+    Raises
+    ------
+    InputError
+        If the run cannot go on for any case: no credentials, a model that is not there, a
+        damaged cassette, a case that does not fit the system.
+    """
+    return run_sync(
+        partial(
+            run_async,
+            golden,
+            system,
+            mode=mode,
+            repeats=repeats,
+            concurrency=concurrency,
+            progress=progress,
+            cassettes=cassettes,
+            upstream=upstream,
+            run_id=run_id,
+        )
+    )
+
+
+async def run_async(
+    golden: GoldenSet,
+    system: System,
+    *,
+    mode: Mode = "replay",
+    repeats: int = 1,
+    concurrency: int = 8,
+    progress: Progress = "auto",
+    cassettes: Cassettes | None = None,
+    upstream: Upstream | None = None,
+    run_id: str | None = None,
+) -> pd.DataFrame:
+    """Let a system answer every case, for those who have an event loop; see `run`."""
+    if repeats < 1 or concurrency < 1:
+        raise ValueError(
+            f"repeats and concurrency must be at least 1. Got {repeats} and {concurrency}."
+        )
+    if cassettes is None:
+        if golden.folder is None:
+            raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
+        cassettes = Cassettes(golden.folder / "cassettes", mode)
+    if upstream is None and cassettes.mode != "replay":
+        upstream = upstream_of(system)
+    plan = [(case, repeat) for case in golden for repeat in range(1, repeats + 1)]
+    rows: list[dict[str, Any] | None] = [None] * len(plan)
+    fatal: list[EvalnbError] = []
+    shared = {"run_id": run_id, "system": system.name, "mode": cassettes.mode}
+
+    async with async_client(cassettes, upstream) as client:
+        clients = _Clients(client, cassettes, upstream)
+        limiter = anyio.CapacityLimiter(concurrency)
+        with _bar(len(plan), progress) as advance:
+            async with anyio.create_task_group() as group:
+
+                async def answer(position: int, case: Case, repeat: int) -> None:
+                    async with limiter:
+                        try:
+                            rows[position] = shared | await _row(system, case, repeat, clients)
+                        except EvalnbError as error:
+                            fatal.append(error)
+                            group.cancel_scope.cancel()
+                        advance()
+
+                for position, (case, repeat) in enumerate(plan):
+                    group.start_soon(answer, position, case, repeat)
+    if cassettes.faults:
+        raise cassettes.faults[0]
+    if fatal:
+        raise fatal[0]
+    return OUTPUTS.build(row for row in rows if row is not None)
+
+
+@dataclass
+class _Clients:
+    """The clients of one run; the synchronous one is made when it is first needed."""
+
+    asynchronous: anthropic.AsyncAnthropic
+    cassettes: Cassettes
+    upstream: Upstream | None
+    _synchronous: anthropic.Anthropic | None = None
+
+    @property
+    def synchronous(self) -> anthropic.Anthropic:
+        if self._synchronous is None:
+            self._synchronous = sync_client(self.cassettes, self.upstream)
+        return self._synchronous
+
+
+async def _row(system: System, case: Case, repeat: int, clients: _Clients) -> dict[str, Any]:
+    """Answer one case once; whatever happens to it alone becomes its row."""
+    with bind(case.id, repeat) as binding:
+        result: Output | str = ""
+        failure: tuple[NaReason, str] | None = None
+        try:
+            result = await _answer(system, case, clients)
+        except _FATAL as error:
+            raise InputError(f"the run stopped at case {case.id}: {error}") from error
+        except (InputError, CassetteFault):
+            raise
+        except Exception as error:  # noqa: BLE001 - a case's failure is a row with a reason
+            failure = (_na_reason(error), f"{type(error).__name__}: {error}")
+    output = result if isinstance(result, Output) else Output(result)
+    row = {"case_id": case.id, "repeat": repeat, **_usage(binding)}
+    if binding.misses:
+        # What the application made of it does not count: it was answered by nobody.
+        return row | {"na_reason": NaReason.MISS, "error": _misses_text(binding)}
+    if failure is not None:
+        return row | {"na_reason": failure[0], "error": failure[1]}
+    calls = [asdict(call) for call in output.tool_calls]
+    stop_reason = output.stop_reason or row.get("stop_reason")
+    return row | {
+        "output_hash": _output_hash(output.text, calls),
+        "text": output.text,
+        "tool_calls": calls,
+        "messages": list(output.messages),
+        "stop_reason": stop_reason,
+        "na_reason": _unusable(output, stop_reason),
+    }
+
+
+async def _answer(system: System, case: Case, clients: _Clients) -> Output | str:
+    if isinstance(system, CallableSystem) and not system.is_async:
+        function: Any = partial(system.function, case, clients.synchronous)
+        return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+    return await system.answer(case, clients.asynchronous)
+
+
+def _usage(binding: Binding) -> dict[str, Any]:
+    """Sum up what the API counted for a case and repeat."""
+    messages = [entry for entry in binding.exchanges if "usage" in entry.response]
+    if not messages:
+        return {}
+    usages = [entry.response["usage"] or {} for entry in messages]
+    latencies = [entry.latency_ms for entry in messages if entry.latency_ms is not None]
+
+    def total(name: str) -> int:
+        return sum(usage.get(name) or 0 for usage in usages)
+
+    return {
+        "model": messages[-1].response.get("model"),
+        "stop_reason": messages[-1].response.get("stop_reason"),
+        "input_tokens": total("input_tokens"),
+        "output_tokens": total("output_tokens"),
+        "cache_read_tokens": total("cache_read_input_tokens"),
+        "cache_write_tokens": total("cache_creation_input_tokens"),
+        "latency_ms": sum(latencies) if latencies else None,
+        "request_keys": [entry.key for entry in binding.exchanges],
+    }
+
+
+def _na_reason(error: Exception) -> NaReason:
+    match error:
+        case anthropic.BadRequestError():
+            return NaReason.BAD_REQUEST
+        case anthropic.APIError():
+            return NaReason.SERVER
+        case _:
+            return NaReason.SYSTEM_ERROR
+
+
+def _unusable(output: Output, stop_reason: str | None) -> NaReason | None:
+    """Say why an answer cannot be scored, None where it can."""
+    if stop_reason is not None and stop_reason not in _COMPLETE:
+        return NaReason.UNKNOWN_STOP
+    if not output.text and not output.tool_calls and stop_reason != "refusal":
+        return NaReason.EMPTY
+    return None
+
+
+def _misses_text(binding: Binding) -> str:
+    slots = [f"{miss.kind} {miss.slot.key}" for miss in binding.misses]
+    return f"not recorded: {', '.join(dict.fromkeys(slots))}"
+
+
+def _output_hash(text: str | None, calls: list[dict[str, Any]]) -> str:
+    content = json.dumps([text, calls], ensure_ascii=True, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+@contextmanager
+def _bar(total: int, progress: Progress) -> Iterator[Callable[[], Any]]:
+    """Show how far a run is; yields what to call after each answer."""
+    if progress not in ("auto", "log", "none"):
+        raise ValueError(f"progress must be auto, log or none. Got {progress!r}.")
+    if progress == "none":
+        yield lambda: None
+        return
+    lines = progress == "log" or bool(os.environ.get("CI"))
+    if lines:
+        from tqdm import tqdm as bar
+    else:
+        from tqdm.auto import tqdm as bar
+    interval = 30.0 if lines else 0.1
+    with bar(total=total, desc="answers", unit="case", mininterval=interval) as shown:
+        yield shown.update

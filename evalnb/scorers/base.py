@@ -1,0 +1,64 @@
+"""What a scorer is and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalnb.cases import Case
+    from evalnb.matching import Matching
+    from evalnb.systems import Output
+
+__all__ = ["Scorer", "Verdict", "listed", "quoted"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a scorer says of an output.
+
+    Attributes
+    ----------
+    value : in [0, 1]
+    passed : whether the expectation is met
+    reason : what was found or missing, by name
+    raw_value : on the scorer's own scale, where it has another
+    """
+
+    value: float
+    passed: bool
+    reason: str
+    raw_value: float | None = None
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A rule with its name.
+
+    Attributes
+    ----------
+    name : as in the `scorer` column
+    function : from case, output and way of matching to a verdict
+    """
+
+    name: str
+    function: Callable[[Case, Output, Matching], Verdict]
+
+
+def quoted(text: str, *, limit: int = 60) -> str:
+    r"""Return text between quotes for a reason, on one line and shortened.
+
+    Examples
+    --------
+    >>> quoted("two\nlines")
+    "'two lines'"
+    """
+    line = " ".join(text.split())
+    return repr(line if len(line) <= limit else f"{line[: limit - 1]}…")
+
+
+def listed(words: list[str]) -> str:
+    """Return words between quotes, with commas."""
+    return ", ".join(quoted(word) for word in words)

@@ -1,0 +1,64 @@
+"""Scorers of an output's text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalnb.matching import contains
+from evalnb.scorers.base import Verdict, listed, quoted
+
+if TYPE_CHECKING:
+    from evalnb.cases import Case
+    from evalnb.matching import Matching
+    from evalnb.systems import Output
+
+__all__ = ["exact", "keywords", "must_contain", "must_not_include"]
+
+_DEFAULT_KEYWORD_RATIO = 0.5
+
+
+def exact(case: Case, output: Output, matching: Matching) -> Verdict:  # noqa: ARG001
+    """Tell whether the trimmed text is `expected_exact`, to the letter."""
+    expected, text = (case.expected_exact or "").strip(), (output.text or "").strip()
+    if text == expected:
+        return Verdict(1.0, True, f"is {quoted(expected)}")
+    return Verdict(0.0, False, f"expected {quoted(expected)}, got {quoted(text)}")
+
+
+def must_contain(case: Case, output: Output, matching: Matching) -> Verdict:
+    """Tell whether all facts of `must_contain` appear; the value is their share."""
+    wanted = case.must_contain or []
+    missing = _absent(wanted, output, matching)
+    value = 1 - len(missing) / len(wanted)
+    if missing:
+        return Verdict(value, False, f"missing: {listed(missing)}")
+    return Verdict(value, True, f"contains {listed(wanted)}")
+
+
+def keywords(case: Case, output: Output, matching: Matching) -> Verdict:
+    """Tell whether the share `min_keyword_ratio` of `expected_keywords` appears."""
+    wanted = case.expected_keywords or []
+    needed = _DEFAULT_KEYWORD_RATIO if case.min_keyword_ratio is None else case.min_keyword_ratio
+    missing = _absent(wanted, output, matching)
+    found = len(wanted) - len(missing)
+    value = found / len(wanted)
+    reason = f"{found} of {len(wanted)} keywords, {needed:g} needed"
+    if missing:
+        reason += f"; missing: {listed(missing)}"
+    # Counts are compared: a share such as 2/3 has no exact decimal to be stated with.
+    return Verdict(value, found >= needed * len(wanted) - 1e-9, reason, raw_value=float(found))
+
+
+def must_not_include(case: Case, output: Output, matching: Matching) -> Verdict:
+    """Tell whether none of `must_not_include` appears."""
+    banned = case.must_not_include or []
+    absent = _absent(banned, output, matching)
+    found = [phrase for phrase in banned if phrase not in absent]
+    if found:
+        return Verdict(0.0, False, f"includes {listed(found)}")
+    return Verdict(1.0, True, f"includes none of {listed(banned)}")
+
+
+def _absent(phrases: list[str], output: Output, matching: Matching) -> list[str]:
+    text = output.text or ""
+    return [phrase for phrase in phrases if not contains(text, phrase, matching=matching)]

@@ -1,0 +1,143 @@
+"""Scorer of tool calls."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import regex
+
+from evalnb.scorers.base import Verdict, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalnb.cases import Case, ExpectedToolCall
+    from evalnb.matching import Matching
+    from evalnb.systems import Output, ToolCall
+
+__all__ = ["tool_calls"]
+
+_PATTERN_SECONDS = 1.0
+
+
+def tool_calls(case: Case, output: Output, matching: Matching) -> Verdict:  # noqa: ARG001
+    """Tell whether the calls that were made are those of `expected_tool_calls`.
+
+    The value is the share of the expected calls that were made, and 0 where calls beyond them
+    were made that must not be there.
+    """
+    if case.expected_tool_calls is None:
+        raise ValueError(f"case {case.id} has no `expected_tool_calls`")
+    wanted, order = case.expected_tool_calls.calls, case.expected_tool_calls.order or "exact"
+    made = list(output.tool_calls)
+    pairs = _pairs(wanted, made, ordered=order != "any_order")
+    missing = [call for index, call in enumerate(wanted) if index not in pairs]
+    extra = [call for index, call in enumerate(made) if index not in pairs.values()]
+    passed = not missing and (order != "exact" or not extra)
+    share = len(pairs) / len(wanted) if wanted else 1.0
+    value = share if passed or missing else 0.0
+    return Verdict(value, passed, _reason(missing, extra, made))
+
+
+def _pairs(
+    wanted: Sequence[ExpectedToolCall], made: Sequence[ToolCall], *, ordered: bool
+) -> dict[int, int]:
+    """Pair as many expected calls as possible with calls that were made, by position."""
+    fits = [[j for j, call in enumerate(made) if _fits(expected, call)] for expected in wanted]
+    return _pair_in_order(fits) if ordered else _pair_in_any_order(fits)
+
+
+def _pair_in_order(fits: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Longest pairing in which both sides keep their order."""
+    best: dict[int, list[tuple[int, int]]] = {-1: []}  # last position used: pairs so far
+    for i, positions in enumerate(fits):
+        for j in sorted(positions, reverse=True):
+            before = max((best[last] for last in best if last < j), key=len)
+            if len(before) + 1 > len(best.get(j, [])):
+                best[j] = [*before, (i, j)]
+    longest = max(best, key=lambda last: len(best[last]))
+    return dict(best[longest])
+
+
+def _pair_in_any_order(fits: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Largest pairing, by augmenting paths (Kuhn 1955)."""
+    owner: dict[int, int] = {}
+
+    def place(i: int, tried: set[int]) -> bool:
+        for j in fits[i]:
+            if j not in tried:
+                tried.add(j)
+                if j not in owner or place(owner[j], tried):
+                    owner[j] = i
+                    return True
+        return False
+
+    for i in range(len(fits)):
+        place(i, set())
+    return {i: j for j, i in owner.items()}
+
+
+def _fits(expected: ExpectedToolCall, call: ToolCall) -> bool:
+    if call.name != expected.name:
+        return False
+    if expected.arguments is None and expected.patterns is None:
+        return True
+    if not isinstance(call.arguments, dict):
+        return False
+    wanted, patterns = expected.arguments or {}, expected.patterns or {}
+    if (expected.match or "exact") == "exact" and set(call.arguments) != {*wanted, *patterns}:
+        return False
+    return all(
+        name in call.arguments and _same(call.arguments[name], value)
+        for name, value in wanted.items()
+    ) and all(
+        name in call.arguments and _matches(pattern, call.arguments[name])
+        for name, pattern in patterns.items()
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare as JSON: 1 is 1.0, but true is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _matches(pattern: str, value: Any) -> bool:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return regex.fullmatch(pattern, text, timeout=_PATTERN_SECONDS) is not None
+
+
+def _reason(
+    missing: Sequence[ExpectedToolCall], extra: Sequence[ToolCall], made: Sequence[ToolCall]
+) -> str:
+    parts = []
+    if missing:
+        parts.append(f"missing: {', '.join(_wanted_text(call) for call in missing)}")
+    if extra:
+        parts.append(f"extra: {', '.join(_made_text(call) for call in extra)}")
+    if not made:
+        parts.append("no tool was called")
+    return "; ".join(parts) or f"called {', '.join(_made_text(call) for call in made)}"
+
+
+def _wanted_text(call: ExpectedToolCall) -> str:
+    parts = [f"{name}={_shown(value)}" for name, value in (call.arguments or {}).items()]
+    parts += [f"{name}=/{pattern}/" for name, pattern in (call.patterns or {}).items()]
+    return f"{call.name}({', '.join(parts)})"
+
+
+def _made_text(call: ToolCall) -> str:
+    if not isinstance(call.arguments, dict):
+        return f"{call.name}({_shown(call.arguments)})"
+    parts = [f"{name}={_shown(value)}" for name, value in call.arguments.items()]
+    return f"{call.name}({', '.join(parts)})"
+
+
+def _shown(value: Any) -> str:
+    return quoted(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

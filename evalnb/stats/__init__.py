@@ -1,0 +1,1 @@
+"""Statistics, each with its definition, range, undefined case and source."""
