@@ -299,8 +299,8 @@ def _plain(value: Any) -> Any:
         fields = type(value).model_fields
         return {
             name: _plain(getattr(value, name))
-            for name in fields
-            if getattr(value, name) is not None
+            for name, field in fields.items()
+            if getattr(value, name) is not None or field.is_required()
         }
     if isinstance(value, list):
         return [_plain(entry) for entry in value]

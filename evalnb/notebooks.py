@@ -83,6 +83,8 @@ def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) ->
             kernel_name="python3",
             progress_bar=False,
             stderr_file=sys.stderr,
+            # Else the kernel warns at each start that it speaks TCP, on loopback.
+            extra_arguments=["--IPKernelApp.log_level=40"],
         )
     except papermill.PapermillExecutionError as error:
         kind = next(

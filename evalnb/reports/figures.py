@@ -14,7 +14,7 @@ from matplotlib.collections import PatchCollection
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import TextPath
 
-from evalnb.frames import is_accident
+from evalnb.frames import BASELINE, is_accident
 from evalnb.reports.drawing import (
     BLUE,
     FAINT,
@@ -81,26 +81,27 @@ def pass_rates(slices: pd.DataFrame) -> Figure:
     return figure
 
 
-def case_grid(results: pd.DataFrame, scores: pd.DataFrame, baseline: pd.DataFrame) -> Figure:
+def case_grid(results: pd.DataFrame, scores: pd.DataFrame, baseline: pd.DataFrame | None) -> Figure:
     """Draw what each scorer said of each case, and what changed against the baseline.
 
     Parameters
     ----------
     results, scores : frames of one run
-    baseline : a baseline frame; one without rows when there is none
+    baseline : a baseline frame, None before there is one
 
     Returns
     -------
     a figure
         Cases stand by category. Of more than 400 cases, those are shown that did not simply pass.
     """
-    cells = grid_cells(scores, baseline)
+    before = BASELINE.empty() if baseline is None else baseline
+    cells = grid_cells(scores, before)
     shown = _shown_cases(results, cells)
     scorers = list(dict.fromkeys(cells["scorer"]))
     layout = _layout(shown, scorers)
     figure = ShownFigure(figsize=(layout.width, layout.height))
     page = plain_axes(figure)
-    header(page, *_grid_titles(results, cells, len(shown), compared=len(baseline) > 0))
+    header(page, *_grid_titles(results, cells, len(shown), compared=len(before) > 0))
     _draw_grid_signs(page)
     places = _draw_blocks(page, layout, scorers)
     _draw_cells(page, cells, places, scorers)
@@ -403,6 +404,7 @@ _MARKS: dict[str, tuple[Any, str, float]] = {
     "fail": ("x", "#ffffff", 22),
     "mixed": ([(-1, -1), (1, 1)], INK, 22),
     "accident": (_QUESTION, INK, 40),
+    "plan": ("_", FAINT, 14),
     "worse": ("v", INK, 26),
     "better": ("^", INK, 26),
 }
@@ -437,7 +439,7 @@ def _grid_titles(
     failing = int(results["state"].isin(["fail", "unstable"]).sum())
     failed = f"{tokens(failing)} of {count(len(results), 'case')} failed or unstable"
     accidents = f"{tokens(n_cases('state', 'accident'))} not scored by accident"
-    shown = f"; shown are {tokens(n_shown)} that did not simply pass"
+    shown = f"; shown are {tokens(n_shown)} of those that did not simply pass"
     cut = shown if n_shown < len(results) else ""
     if not compared:
         return failed, f"no baseline; {accidents}{cut}"

@@ -74,6 +74,8 @@ def junit_xml(
     findings = decision[decision["outcome"].isin([Outcome.FAIL, Outcome.INCONCLUSIVE])]
     of_cases = findings[findings["case_id"].isin(results["case_id"])]
     of_none = findings.drop(of_cases.index)
+    if len(misses):
+        of_none = of_none[of_none["rule"] != "miss"]
     root = ET.Element("testsuites", {"name": _clean(run["suite"])})
     for category, tests in _case_tests(results, scores, of_cases).items():
         root.append(_suite(category, tests, run))

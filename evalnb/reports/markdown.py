@@ -112,7 +112,7 @@ def summary(
     run : keys run_id, suite, system, system_fingerprint, mode, repeats, golden_version, models,
         notice, baseline, started_at
         `models` is a list, `notice` a text or None, `baseline` None or a mapping with run_id,
-        golden_version and system.
+        golden_version and system. With `record_command`, misses are shown with it.
     outcome : {"pass", "fail", "inconclusive"}
     exit_code : what the command exits with
     results, scores, slices, decision, misses : frames of the run
@@ -122,17 +122,19 @@ def summary(
     Markdown, below 1 MB whatever the run
         Long listings are cut and say how much they left out.
     """
+    # Misses are grouped in a section of their own.
+    findings = decision[decision["rule"] != "miss"] if len(misses) else decision
     sections = [
-        _section("Blocking", _findings(decision, Outcome.FAIL)),
-        _section("Inconclusive", _findings(decision, Outcome.INCONCLUSIVE)),
-        _misses_section(misses),
+        _misses_section(misses, run),
+        _section("Inconclusive", _findings(findings, Outcome.INCONCLUSIVE)),
+        _section("Blocking", _findings(findings, Outcome.FAIL)),
         _section("Slices", slice_rates(slices[slices["slice"] != "all"])),
         _section("Changed against the baseline", changes(decision).drop(columns="reason")),
         _section("Failing cases", failing(results)),
         _section("Not scored", not_scored(scores)),
-        _section("Notes", _findings(decision, Outcome.NOTE)),
+        _section("Notes", _findings(findings, Outcome.NOTE)),
     ]
-    head = _head(run, outcome, exit_code, slices, decision, misses)
+    head = _head(run, outcome, exit_code, slices, findings, misses)
     return "\n".join([head, *(section for section in sections if section)])
 
 
@@ -223,7 +225,7 @@ def _why(outcome: str, exit_code: int, decision: pd.DataFrame, misses: pd.DataFr
         parts.append(
             f"{count(misses['case_id'].nunique(), 'case')} asked for what no cassette holds."
         )
-    for kind, verb in ((Outcome.FAIL, "block"), (Outcome.INCONCLUSIVE, "leave it open")):
+    for kind, verb in ((Outcome.INCONCLUSIVE, "leave it open"), (Outcome.FAIL, "block")):
         rows = decision[decision["outcome"] == kind]
         if len(rows):
             parts.append(
@@ -292,9 +294,11 @@ def _findings(decision: pd.DataFrame, outcome: Outcome) -> pd.DataFrame:
     return rows[[name for name in rows.columns if name == "reason" or rows[name].notna().any()]]
 
 
-def _misses_section(misses: pd.DataFrame) -> str:
+def _misses_section(misses: pd.DataFrame, run: Mapping[str, Any]) -> str:
     lines = [f"- {escape(line)}" for line in miss_lines(misses)]
     if not lines:
         return ""
-    remedy = "Run once with `EVALNB_MODE=record` to record what is missing."
+    command = run.get("record_command")
+    how = f"<code>{_short(command, limit=300)}</code>" if command else "`EVALNB_MODE=record`"
+    remedy = f"Record what is missing: {how}"
     return "\n".join(["## Cassette misses", "", *_capped(lines, len(lines)), "", remedy, ""])

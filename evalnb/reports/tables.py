@@ -38,8 +38,8 @@ _LOOKS: list[Any] = [
 _RIGHT = "text-align: right; white-space: nowrap"
 
 _OUTCOMES = {
+    Outcome.INCONCLUSIVE: "? inconclusive",
     Outcome.FAIL: "✕ blocks",
-    Outcome.INCONCLUSIVE: "? open",
     Outcome.NOTE: "· note",
 }
 """Sign and word, so that no colour is needed to tell them apart."""
@@ -130,7 +130,7 @@ def changes_table(decision: pd.DataFrame) -> Styler:
 
 
 def decision_table(decision: pd.DataFrame) -> Styler:
-    """Show what the gate found: first what blocks, then what stays open, then notes.
+    """Show what the gate found: what leaves the decision open, what blocks, then notes.
 
     Parameters
     ----------

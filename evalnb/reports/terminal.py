@@ -78,7 +78,7 @@ def _findings(decision: pd.DataFrame, outcome: Outcome, label: str) -> Iterator[
         row for row in to_records(decision) if row["outcome"] == outcome and row["rule"] != "miss"
     ]
     for row in rows[:_MAX_LINES]:
-        place = " ".join(row[name] for name in ("case_id", "scorer") if name in row)
-        yield f"  {label:<13} {row['rule']}: {one_line(f'{place} {row['reason']}'.strip())}"
+        parts = [row[name] for name in ("case_id", "scorer", "reason") if name in row]
+        yield f"  {label:<13} {row['rule']}: {one_line(' '.join(parts))}"
     if len(rows) > _MAX_LINES:
         yield f"  {label:<13} and {len(rows) - _MAX_LINES} more"
