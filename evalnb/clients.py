@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anthropic
@@ -12,6 +13,8 @@ from evalnb.names import LOCAL_MODEL
 from evalnb.transport import CassetteTransport, Upstream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evalnb.cassettes import Cassettes
 
 __all__ = ["async_client", "sync_client", "upstream_of"]
@@ -53,7 +56,8 @@ def async_client(
         return anthropic.AsyncAnthropic(
             api_key="replay", max_retries=0, open_telemetry=False, http_client=http_client
         )
-    client = anthropic.AsyncAnthropic(http_client=http_client)
+    with _credentials_needed():
+        client = anthropic.AsyncAnthropic(http_client=http_client)
     _check_credentials(client)
     return client
 
@@ -71,15 +75,27 @@ def sync_client(
         return anthropic.Anthropic(
             api_key="replay", max_retries=0, open_telemetry=False, http_client=http_client
         )
-    client = anthropic.Anthropic(http_client=http_client)
+    with _credentials_needed():
+        client = anthropic.Anthropic(http_client=http_client)
     _check_credentials(client)
     return client
+
+
+_NO_CREDENTIALS = (
+    "there are no credentials for Anthropic's API: set ANTHROPIC_API_KEY, or record from the "
+    "local model with `--upstream local`"
+)
+
+
+@contextmanager
+def _credentials_needed() -> Iterator[None]:
+    try:
+        yield
+    except anthropic.CredentialsError as error:
+        raise InputError(f"{_NO_CREDENTIALS}\n{error}") from error
 
 
 def _check_credentials(client: anthropic.Anthropic | anthropic.AsyncAnthropic) -> None:
     """Say before the first case, and not after the last, that there is no key."""
     if client.api_key is None and client.auth_token is None and client.credentials is None:
-        raise InputError(
-            "there are no credentials for Anthropic's API: set ANTHROPIC_API_KEY, or record from "
-            "the local model with `--upstream local`"
-        )
+        raise InputError(_NO_CREDENTIALS)

@@ -33,8 +33,13 @@ __all__ = [
     "write_golden",
 ]
 
-# Checks of a case as a whole: the field that each is about.
-_WHOLE_CASE = {"history": "messages", "keywords": "min_keyword_ratio"}
+# Checks of a case as a whole: the field that each is about, and what to do.
+_WHOLE_CASE = {
+    "history": ("messages", "Let the history end with what the user says."),
+    "input": ("", "Keep the one that the system is given."),
+    "keywords": ("min_keyword_ratio", "Add the words."),
+    "primary": ("", "Keep the one that says best what is expected, or make two cases."),
+}
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -372,8 +377,10 @@ def _problem(entry: Mapping[str, Any], file: str, line: int, model: type[BaseMod
             return Problem(file, line, name, "is missing.", "Add the field.")
         case _:
             message = entry["msg"].replace("Input should ", "must ", 1)
-            if not location:
-                return Problem(file, line, _WHOLE_CASE.get(entry["type"], ""), f"{message}.")
+            if entry["type"] in _WHOLE_CASE:
+                field_name, remedy = _WHOLE_CASE[entry["type"]]
+                within = ".".join(filter(None, (name, field_name)))
+                return Problem(file, line, within, f"{message}.", remedy)
             got = f"Got {_shown(entry['input'])}."
             return Problem(file, line, name, f"{message}. {got}", "Correct the value.")
 

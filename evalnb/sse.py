@@ -92,7 +92,7 @@ def _accumulate(events: Iterator[dict[str, Any]]) -> dict[str, Any] | None:
                 complete = True
             case "error":
                 return None
-    return message if complete else None
+    return message if complete and "content" in message else None
 
 
 def _apply_message_delta(message: dict[str, Any], event: Mapping[str, Any]) -> None:

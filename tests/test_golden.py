@@ -254,6 +254,14 @@ def test_order_removal_and_addition_are_written(tmp_path: Path) -> None:
     assert path.read_bytes() == f"{THREE}\n{TWO}\n".encode()
 
 
+def test_writing_over_a_file_with_bom_and_crlf_leaves_neither(tmp_path: Path) -> None:
+    golden = read_golden(write(tmp_path, ONE, TWO))
+    path = tmp_path / "windows.jsonl"
+    path.write_bytes(f"\ufeff{ONE}\r\n{TWO}\r\n".encode())
+    write_golden(golden, path)
+    assert path.read_bytes() == f"{ONE}\n{TWO}\n".encode()
+
+
 def test_a_set_without_a_folder_must_be_told_where(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="say with `path` where to write it"):
         write_golden(read_golden(write(tmp_path, ONE)))
@@ -377,9 +385,9 @@ def test_all_problems_of_a_file_are_in_one_report(tmp_path: Path) -> None:
         ((7, "zzzzzz"), "is no known field", "Known: id, category, language"),
         ((8, "input"), "must be a valid string. Got 5.", "Correct the value."),
         ((8, "tags"), 'must be a valid list. Got "common".', "Correct the value."),
-        ((9, ""), "`expected_exact` and `rubric`, but may have only one of", ""),
+        ((9, ""), "`expected_exact` and `rubric`, but may have only one of", "or make two cases."),
         ((10, ""), "case `j` states no expectation", "Add `expected_exact`, `must_contain`"),
-        ((11, "messages"), "a history must end with a `user` message", ""),
+        ((11, "messages"), "a history must end with a `user` message", "Let the history end"),
         ((12, "id"), "must be able to be a file name", "Correct the value."),
         ((13, ""), "holds NaN", "Write one JSON object"),
         ((14, ""), "holds -Infinity", "Write one JSON object"),
@@ -392,6 +400,19 @@ def test_all_problems_of_a_file_are_in_one_report(tmp_path: Path) -> None:
     ]:
         assert message in messages[place][0], place
         assert remedy in messages[place][1], place
+    assert all(remedy for _, _, _, remedy in found)
+
+
+def test_a_turn_is_checked_like_a_case(tmp_path: Path) -> None:
+    turns = [{"input": "x", "rubric": ["y"]}, {"input": "x", "min_keyword_ratio": 0.5}]
+    assert problems_of(write(tmp_path, json.dumps({"id": "a", "turns": turns}))) == [
+        (
+            1,
+            "turns.1.min_keyword_ratio",
+            "has `min_keyword_ratio` without `expected_keywords`.",
+            "Add the words.",
+        )
+    ]
 
 
 def test_fields_within_a_mocked_result_are_known_by_name(tmp_path: Path) -> None:

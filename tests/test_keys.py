@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evalnb.keys import canonical_request, differing_paths, leaves, request_key
@@ -173,8 +174,6 @@ def test_the_key_stays_while_the_model_sees_the_same(body: Json) -> None:
 
 def test_the_key_is_24_hex_digits_of_a_known_hash() -> None:
     """SHA-256 of the canonical form, written out by hand."""
-    import hashlib
-
     text = (
         '{"betas":["a","b"],"body":{"max_tokens":1,"model":"m"},'
         '"method":"POST","path":"/v1/messages","query":[["beta","true"]]}'
@@ -417,7 +416,8 @@ def test_equal_requests_do_not_differ() -> None:
     assert differences(lambda _: None) == []
 
 
-@given(st.dictionaries(texts, values), st.dictionaries(texts, values))
+@given(st.dictionaries(texts, values, max_size=3), st.dictionaries(texts, values, max_size=3))
+@settings(max_examples=60)
 def test_requests_with_other_keys_differ_in_some_path(one: Json, other: Json) -> None:
     first, second = (
         canonical_request("POST", URL, None, json.dumps(body).encode()) for body in (one, other)

@@ -6,7 +6,7 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalnb.errors import EvalnbError
@@ -231,6 +231,7 @@ def test_any_text_is_read_or_none(text: str) -> None:
     assert message_from_events(text) is None
 
 
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from([*WHOLE.split("\n\n"), "data: {", 'data: {"type": "error"}'])))
 def test_any_order_of_events_is_read_or_none(parts: list[str]) -> None:
     found = message_from_events("\n\n".join(parts))

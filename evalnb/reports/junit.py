@@ -66,9 +66,9 @@ def junit_xml(
     -------
     an XML document
         A testsuite a category, a testcase a case; `time` is the mean latency of its answers in
-        seconds. A case is a `failure` when a repeat failed or the gate blocks it, an `error` when
-        a score is NA by accident or the gate cannot decide, `skipped` when it has no verdict by
-        plan. What the gate says about no case of the run, and the misses, are testcases of the
+        seconds. A case is a `failure` when the gate blocks it, or fails without any baseline; an
+        `error` when a score is NA by accident or the gate cannot decide; `skipped` when it fails
+        as it did in the baseline, or has no verdict by plan: red is what is new. What the gate says about no case of the run, and the misses, are testcases of the
         suite `gate`.
     """
     findings = decision[decision["outcome"].isin([Outcome.FAIL, Outcome.INCONCLUSIVE])]
@@ -77,7 +77,8 @@ def junit_xml(
     if len(misses):
         of_none = of_none[of_none["rule"] != "miss"]
     root = ET.Element("testsuites", {"name": _clean(run["suite"])})
-    for category, tests in _case_tests(results, scores, of_cases).items():
+    has_baseline = not (decision["rule"] == "no_baseline").any()
+    for category, tests in _case_tests(results, scores, of_cases, has_baseline).items():
         root.append(_suite(category, tests, run))
     root.append(_suite(_GATE, [*_finding_tests(of_none), *_miss_tests(misses)], run))
     for name in ("tests", "failures", "errors"):
@@ -88,7 +89,7 @@ def junit_xml(
 
 
 def _case_tests(
-    results: pd.DataFrame, scores: pd.DataFrame, findings: pd.DataFrame
+    results: pd.DataFrame, scores: pd.DataFrame, findings: pd.DataFrame, has_baseline: bool
 ) -> dict[str, list[_Test]]:
     findings_of = dict(list(findings.groupby("case_id", sort=False)))
     planned = _planned_reasons(scores)
@@ -96,23 +97,31 @@ def _case_tests(
     row: Any
     for row in results.itertuples(index=False):
         category = _NO_CATEGORY if pd.isna(row.category) else str(row.category)
-        test = _case_test(row, findings_of.get(row.case_id, findings.iloc[:0]), planned)
+        found = findings_of.get(row.case_id, findings.iloc[:0])
+        test = _case_test(row, found, planned, has_baseline)
         suites.setdefault(category, []).append(test)
     return suites
 
 
-def _case_test(row: Any, findings: pd.DataFrame, planned: Mapping[str, list[str]]) -> _Test:
+def _case_test(
+    row: Any, findings: pd.DataFrame, planned: Mapping[str, list[str]], has_baseline: bool
+) -> _Test:
     seconds = 0.0 if pd.isna(row.latency_ms) else row.latency_ms / 1000
     reasons = [str(reason) for reason in row.reasons] if isinstance(row.reasons, list) else []
     said = [f"gate, {_finding_line(finding)}" for finding in findings.itertuples(index=False)]
     failed = not pd.isna(row.state) and row.state != "pass"
     accidents = 0 if pd.isna(row.n_na_accident) else row.n_na_accident
-    if failed or (findings["outcome"] == Outcome.FAIL).any():
+    blocked = (findings["outcome"] == Outcome.FAIL).any()
+    if blocked or (failed and not has_baseline):
         state = row.state if failed else "blocked"
         return _Test(row.case_id, "failure", state, [*reasons, *said], seconds)
     if accidents or len(findings):
-        lines = [*(reasons or [count(accidents, "score") + " missing by accident"]), *said]
+        missing = [f"{count(accidents, 'score')} missing by accident"] if accidents else []
+        lines = [*(reasons or missing), *said]
         return _Test(row.case_id, "error", "not scored", lines, seconds)
+    if failed:
+        lines = ["known: the baseline fails here too, or a waiver holds", *reasons]
+        return _Test(row.case_id, "skipped", "known failure", lines, seconds)
     if pd.isna(row.state):
         return _Test(
             row.case_id,

@@ -55,6 +55,11 @@ _OUTCOMES = {
     Outcome.INCONCLUSIVE: "inconclusive",
 }
 
+_VERBS = (
+    (Outcome.INCONCLUSIVE, "finding leaves it open", "findings leave it open"),
+    (Outcome.FAIL, "finding blocks", "findings block"),
+)
+
 
 def escape(text: str) -> str:
     r"""Make any text inert in Markdown and in HTML.
@@ -225,20 +230,13 @@ def _why(outcome: str, exit_code: int, decision: pd.DataFrame, misses: pd.DataFr
         parts.append(
             f"{count(misses['case_id'].nunique(), 'case')} asked for what no cassette holds."
         )
-    for kind, verb in ((Outcome.INCONCLUSIVE, "leave it open"), (Outcome.FAIL, "block")):
+    for kind, one, many in _VERBS:
         rows = decision[decision["outcome"] == kind]
         if len(rows):
-            parts.append(
-                f"{count(len(rows), 'finding')} {_agree(verb, len(rows))}: {_rules(rows)}."
-            )
+            parts.append(f"{count(len(rows), one, many)}: {_rules(rows)}.")
     if outcome == Outcome.FAIL and exit_code == 0:
         parts.append("Reported only: the exit code is 0 all the same.")
     return " ".join(parts or ["Nothing blocks."] * (outcome == Outcome.PASS))
-
-
-def _agree(verb: str, n: int) -> str:
-    first, _, rest = verb.partition(" ")
-    return " ".join(filter(None, [f"{first}s" if n == 1 else first, rest]))
 
 
 def _rules(rows: pd.DataFrame) -> str:

@@ -31,7 +31,7 @@ TEXTS = [
     (rate(249 / 250), "0.996"),
     (rate(1 / 250), "0.004"),
     (rate(1999 / 2000), "0.9995"),
-    (rate(1 / 2000), "0.0005"),
+    (rate(1 / 2500), "0.0004"),
     (share(52 / 56, 56), "0.93, 52 of 56"),
     (share(1, 1234), "1.00, 1,234 of 1,234"),
     # 3 cases of 3 repeats, 7 of 9 passes: no whole number of cases.

@@ -1,0 +1,136 @@
+"""JupyterLab in headless Chromium, for tests of what people see."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["CHROMIUM", "jupyterlab", "open_notebook"]
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+_SECONDS = 120
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+_KERNEL_IS_READY = """async () => {
+    await window.jupyterapp.restored;
+    const panel = window.jupyterapp.shell.currentWidget;
+    await panel.revealed;
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session.kernel.info;
+}"""
+
+
+@contextmanager
+def jupyterlab(root: Path, state: Path) -> Iterator[str]:
+    """Serve a folder on the loopback interface; give the URL up to the token.
+
+    Nothing of the user's own configuration is read or written: all of it is below `state`.
+    """
+    token, port = secrets.token_hex(16), _free_port()
+    folders = {
+        name: state / name.lower()
+        for name in (
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_RUNTIME_DIR",
+            "JUPYTERLAB_WORKSPACES_DIR",
+            "JUPYTERLAB_SETTINGS_DIR",
+            "IPYTHONDIR",
+        )
+    }
+    # Else a question about news lies over the page.
+    page = folders["JUPYTER_CONFIG_DIR"] / "labconfig" / "page_config.json"
+    page.parent.mkdir(parents=True)
+    announcements = "@jupyterlab/apputils-extension:announcements"
+    page.write_text(json.dumps({"disabledExtensions": {announcements: True}}))
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
+        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"),
+        *("--ServerApp.terminals_enabled=False", "--LabApp.extension_manager=readonly"),
+        "--LabApp.expose_app_in_browser=True",
+    ]
+    server = subprocess.Popen(
+        command,
+        cwd=root,
+        env=os.environ | {name: str(folder) for name, folder in folders.items()},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", server)
+        yield f"http://127.0.0.1:{port}/lab/workspaces/test/tree/{{path}}?token={token}&reset"
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+
+
+@contextmanager
+def open_notebook(url: str) -> Iterator[tuple[Any, list[str]]]:
+    """Open a notebook with its kernel ready; give the page and what it asks of other hosts."""
+    outside: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        page = browser.new_page(viewport={"width": 1300, "height": 1000})
+        page.set_default_timeout(1000 * _SECONDS)
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
+                else outside.append(request.url)
+            ),
+        )
+        page.goto(url)
+        page.wait_for_selector(".jp-NotebookPanel .jp-Notebook-cell", state="attached")
+        page.evaluate(_KERNEL_IS_READY)
+        yield page, outside
+        browser.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise RuntimeError("JupyterLab did not start")

@@ -1,0 +1,334 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from evalnb.cassettes import Cassettes
+from evalnb.clients import async_client
+from evalnb.errors import InputError
+from evalnb.frames import OUTPUTS
+from evalnb.golden import GoldenSet
+from evalnb.runner import run, run_async, run_sync
+from evalnb.systems import CallableSystem, Output, load_system
+from tests.suites import make_suite
+from tests.upstreams import FakeUpstream, error, message, tool_use
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import anthropic
+
+    from evalnb.cases import Case
+
+CASES = [
+    {"id": "hello", "input": "Hello?", "must_contain": ["hello"], "tools": []},
+    {"id": "order", "input": "Where is B-1?", "must_contain": ["B-1"]},
+]
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> GoldenSet:
+    return make_suite(tmp_path / "shop", CASES)
+
+
+def empty(golden: GoldenSet, mode: Any = "replay") -> Cassettes:
+    assert golden.folder is not None
+    return Cassettes(golden.folder / "cassettes", mode)
+
+
+def test_a_row_for_every_case_and_repeat_in_the_order_of_the_golden_set(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: Any) -> str:
+        await asyncio.sleep(0.02 if case.id == "hello" else 0)
+        return f"for {case.id}"
+
+    outputs = run(golden, CallableSystem(answer), repeats=2, progress="none", run_id="r1")
+
+    assert list(outputs.columns) == list(OUTPUTS.columns)
+    assert outputs["case_id"].tolist() == ["hello", "hello", "order", "order"]
+    assert outputs["repeat"].tolist() == [1, 2, 1, 2]
+    assert outputs["text"].tolist() == ["for hello"] * 2 + ["for order"] * 2
+    assert set(outputs["run_id"]) == {"r1"}
+    assert outputs["na_reason"].isna().all()
+
+
+def test_the_golden_set_without_cases_gives_an_empty_frame(golden: GoldenSet) -> None:
+    outputs = run(golden.slice(0, 0), load_system(golden), progress="none")
+    pd.testing.assert_frame_equal(outputs, OUTPUTS.empty())
+
+
+def test_a_synchronous_function_has_a_synchronous_client(golden: GoldenSet) -> None:
+    def answer(case: Case, client: anthropic.Anthropic) -> str:
+        response = client.messages.create(
+            model="claude-haiku-5-5",
+            max_tokens=10,
+            messages=[{"role": "user", "content": case.input or ""}],
+        )
+        return "".join(block.text for block in response.content if block.type == "text")
+
+    recorded = run(
+        golden,
+        CallableSystem(answer),
+        cassettes=empty(golden, "record"),
+        upstream=FakeUpstream(message("Hello there.")),
+        progress="none",
+    )
+    replayed = run(golden, CallableSystem(answer), progress="none")
+
+    assert replayed["text"].tolist() == ["Hello there."] * 2
+    ignored = ["mode"]
+    pd.testing.assert_frame_equal(recorded.drop(columns=ignored), replayed.drop(columns=ignored))
+
+
+def test_tokens_and_latency_are_summed_over_the_requests_of_a_case(tmp_path: Path) -> None:
+    mocked = {"lookup_order": [{"result": "shipped"}]}
+    golden = make_suite(
+        tmp_path, [{"id": "a", "input": "B-1?", "must_contain": ["x"], "tools_mock": mocked}]
+    )
+    call = message(
+        content=[tool_use("lookup_order", {"order_id": "B-1"})],
+        stop_reason="tool_use",
+        usage={"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 7},
+    )
+    reply = message("It is shipped.", usage={"input_tokens": 20, "output_tokens": 6})
+
+    row = run(
+        golden,
+        load_system(golden),
+        cassettes=empty(golden, "record"),
+        upstream=FakeUpstream(call, reply),
+        progress="none",
+    ).iloc[0]
+
+    assert (row["input_tokens"], row["output_tokens"]) == (30, 11)
+    assert (row["cache_read_tokens"], row["cache_write_tokens"]) == (7, 0)
+    assert row["tool_calls"] == [{"name": "lookup_order", "arguments": {"order_id": "B-1"}}]
+    assert row["text"] == "It is shipped."
+    assert row["stop_reason"] == "end_turn"
+    assert len(row["request_keys"]) == 2
+    assert row["model"] == "claude-haiku-5-5"
+
+
+def test_an_application_that_apologises_for_a_miss_still_missed(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: anthropic.AsyncAnthropic) -> str:
+        try:
+            await client.messages.create(
+                model="m", max_tokens=1, messages=[{"role": "user", "content": "x"}]
+            )
+        except Exception:
+            return "Sorry, something went wrong."
+        return "fine"
+
+    outputs = run(golden, CallableSystem(answer), progress="none")
+
+    assert outputs["na_reason"].tolist() == ["miss", "miss"]
+    assert outputs["text"].isna().all()
+    assert outputs["error"].str.startswith("not recorded: request ").all()
+
+
+def test_a_miss_in_a_thread_of_the_application_is_counted(golden: GoldenSet) -> None:
+    cassettes = empty(golden)
+
+    def answer(case: Case, client: anthropic.Anthropic) -> str:
+        def ask() -> str:
+            try:
+                client.messages.create(
+                    model="m", max_tokens=1, messages=[{"role": "user", "content": "x"}]
+                )
+            except Exception:
+                return "Sorry."
+            return "fine"
+
+        with ThreadPoolExecutor() as pool:
+            return pool.submit(ask).result()
+
+    run(golden, CallableSystem(answer), cassettes=cassettes, progress="none")
+
+    assert len(cassettes.misses) == 2
+    assert len(cassettes.misses_frame()) >= 1
+
+
+@pytest.mark.parametrize(
+    ("failing", "reason"),
+    [
+        (error(400, "invalid_request_error"), "bad_request"),
+        (error(500, "api_error"), "server"),
+        (error(529, "overloaded_error"), "server"),
+        (message("", content=[]), "empty"),
+        (message(stop_reason="a_new_reason"), "unknown_stop"),
+    ],
+)
+def test_what_befalls_one_case_is_its_row(golden: GoldenSet, failing: Any, reason: str) -> None:
+    outputs = run(
+        golden.slice(0, 1),
+        load_system(golden),
+        cassettes=empty(golden, "live"),
+        upstream=FakeUpstream(failing),
+        progress="none",
+    )
+    assert outputs["na_reason"].tolist() == [reason]
+
+
+def test_a_refusal_of_the_system_is_an_outcome_and_not_missing(golden: GoldenSet) -> None:
+    refusal = message(content=[], stop_reason="refusal")
+    outputs = run(
+        golden.slice(0, 1),
+        load_system(golden),
+        cassettes=empty(golden, "live"),
+        upstream=FakeUpstream(refusal),
+        progress="none",
+    )
+    assert outputs["na_reason"].isna().all()
+    assert outputs["stop_reason"].tolist() == ["refusal"]
+
+
+def test_an_exception_of_the_system_is_a_row_and_the_others_go_on(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: Any) -> str:
+        if case.id == "hello":
+            raise RuntimeError("no database")
+        return "B-1 is here"
+
+    outputs = run(golden, CallableSystem(answer), progress="none")
+
+    assert outputs["na_reason"].tolist() == ["system_error", pd.NA]
+    assert outputs["error"].tolist() == ["RuntimeError: no database", pd.NA]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, "authentication_error"), (403, "permission_error"), (404, "not_found_error")],
+)
+def test_an_error_that_every_case_would_meet_stops_the_run(
+    golden: GoldenSet, status: int, kind: str
+) -> None:
+    upstream = FakeUpstream(error(status, kind))
+    with pytest.raises(InputError, match="the run stopped at case"):
+        run(
+            golden,
+            load_system(golden),
+            cassettes=empty(golden, "live"),
+            upstream=upstream,
+            concurrency=1,
+            progress="none",
+        )
+    assert len(upstream.requests) == 1
+
+
+def test_a_case_that_does_not_fit_the_system_stops_the_run(tmp_path: Path) -> None:
+    cases = [{"id": "a", "input": "x", "must_contain": ["y"], "tools": ["lookup_orders"]}]
+    golden = make_suite(tmp_path, cases)
+    with pytest.raises(InputError, match=r"unknown to v1\. Did you mean 'lookup_order'\?"):
+        run(golden, load_system(golden), progress="none")
+
+
+def test_a_damaged_cassette_stops_the_run_and_is_no_miss(golden: GoldenSet) -> None:
+    record = empty(golden, "record")
+    run(
+        golden,
+        load_system(golden),
+        cassettes=record,
+        upstream=FakeUpstream(message("Hello.")),
+        progress="none",
+    )
+    path = record.folder / f"{record.keys()[0]}.json"
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(InputError, match=f"{path.name}.*record it again"):
+        run(golden, load_system(golden), progress="none")
+
+
+@pytest.mark.parametrize("config_folder", [False, True])
+def test_without_credentials_nothing_is_asked(
+    golden: GoldenSet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, config_folder: bool
+) -> None:
+    for name in [name for name in os.environ if name.startswith("ANTHROPIC_")]:
+        monkeypatch.delenv(name)
+    if config_folder:
+        monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(InputError, match="set ANTHROPIC_API_KEY"):
+        run(golden, load_system(golden), mode="live", progress="none")
+
+
+def test_no_more_answers_are_under_way_than_asked_for(golden: GoldenSet) -> None:
+    under_way, most = 0, 0
+
+    async def answer(case: Case, client: Any) -> str:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.01)
+        under_way -= 1
+        return "x"
+
+    run(golden, CallableSystem(answer), repeats=6, concurrency=3, progress="none")
+    assert most == 3
+
+
+def test_repeats_replay_their_own_samples_under_concurrency(golden: GoldenSet) -> None:
+    samples = [message(f"sample {number}") for number in range(12)]
+    recorded = run(
+        golden,
+        load_system(golden),
+        cassettes=empty(golden, "record"),
+        upstream=FakeUpstream(*samples),
+        repeats=6,
+        progress="none",
+    )
+    replayed = run(golden, load_system(golden), repeats=6, concurrency=12, progress="none")
+
+    assert recorded["text"].nunique() == 12
+    assert replayed["text"].tolist() == recorded["text"].tolist()
+
+
+def test_the_asynchronous_twin_serves_those_who_have_a_loop(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: Any) -> Output:
+        return Output(f"for {case.id}")
+
+    async def main() -> pd.DataFrame:
+        return await run_async(golden, CallableSystem(answer), progress="none")
+
+    assert asyncio.run(main())["text"].tolist() == ["for hello", "for order"]
+
+
+def test_run_works_while_a_loop_is_running_as_in_a_notebook(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: Any) -> str:
+        return "x"
+
+    async def cell() -> pd.DataFrame:
+        return run(golden, CallableSystem(answer), progress="none")
+
+    assert len(asyncio.run(cell())) == 2
+
+
+def test_bad_arguments_are_refused_by_name(golden: GoldenSet) -> None:
+    with pytest.raises(ValueError, match=r"at least 1\. Got 0 and 8"):
+        run(golden, load_system(golden), repeats=0)
+    with pytest.raises(ValueError, match=r"progress must be .* Got 'loud'"):
+        run(golden, load_system(golden), progress="loud")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="has no cassettes"):
+        run(GoldenSet(golden.cases), load_system(golden))
+
+
+def test_an_exception_inside_leaves_no_thread_behind() -> None:
+    async def fail() -> None:
+        raise LookupError("inside")
+
+    started = time.monotonic()
+    with pytest.raises(LookupError, match="inside"):
+        run_sync(fail)
+    assert time.monotonic() - started < 30
+
+
+def test_replay_never_looks_for_a_key(golden: GoldenSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-marked")
+
+    async def main() -> str | None:
+        client = async_client(empty(golden))
+        return client.api_key
+
+    assert asyncio.run(main()) == "replay"
