@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
 from typing import Literal
 
 import regex
@@ -16,7 +15,7 @@ Matching = Literal["words", "substrings"]
 _UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Hangul}ー"
 )
-_WORD = rf"[\w--[{_UNSPACED}]]"
+_WORD = regex.compile(rf"(?V1)[\w--[{_UNSPACED}]]")
 # Typographic variants that NFKC keeps apart, and the Turkish capital, which folds to i and a dot.
 _VARIANTS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "−": "-", "İ": "i"})
 # Signs that take no room: soft hyphens, joiners, directions, variation selectors. A word is the
@@ -57,14 +56,19 @@ def contains(text: str, phrase: str, *, matching: Matching = "words") -> bool:
     >>> contains("返品期限は30日です", "30日")
     True
     """
-    return _pattern(normalize(phrase), matching).search(normalize(text)) is not None
+    text, phrase = normalize(text), normalize(phrase)
+    start = text.find(phrase)
+    # Not one expression for it all: it would take quadratic time on text that repeats itself.
+    while start >= 0:
+        end = start + len(phrase)
+        if matching == "substrings" or not (_cuts_word(text, start) or _cuts_word(text, end)):
+            return True
+        start = text.find(phrase, start + 1)
+    return False
 
 
-@lru_cache(maxsize=4096)
-def _pattern(phrase: str, matching: Matching) -> regex.Pattern[str]:
-    body = regex.escape(phrase)
-    if matching == "words":
-        before = rf"(?<!{_WORD})" if regex.match(rf"(?V1){_WORD}", phrase[:1]) else ""
-        after = rf"(?!{_WORD})" if regex.match(rf"(?V1){_WORD}", phrase[-1:]) else ""
-        body = f"{before}{body}{after}"
-    return regex.compile(rf"(?V1){body}")
+def _cuts_word(text: str, position: int) -> bool:
+    """Tell whether the signs on both sides of a position belong to one word."""
+    return 0 < position < len(text) and all(
+        _WORD.match(sign) for sign in text[position - 1 : position + 1]
+    )
