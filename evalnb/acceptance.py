@@ -8,6 +8,7 @@ from evalnb.baseline import count, read_baseline, write_baseline
 from evalnb.errors import InputError
 from evalnb.frames import Outcome, to_records
 from evalnb.results import read_run
+from evalnb.scoring import scorer_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,8 @@ def accept_baseline(
     reason : why it is accepted; stands in the baseline
     now : time in UTC
     environment : of the process; acceptance is refused where `CI` is set
-    removed : ids of cases that were deleted on purpose
+    removed : ids of cases that were deleted on purpose, and expectations that a case no longer
+        states, as "refund-1:must_contain"
 
     Raises
     ------
@@ -75,8 +77,8 @@ def check_acceptable(
     ------
     InputError
         Where `CI` is set, when the golden set changed since the run, when the run is
-        inconclusive for another reason than that there is no baseline or that the cases in
-        `removed` are gone, and when a case in `removed` is still there.
+        inconclusive for another reason than that there is no baseline or that what `removed`
+        names is gone, and when a case or expectation in `removed` is still there.
     """
     if environment.get("CI"):
         raise InputError(
@@ -87,22 +89,39 @@ def check_acceptable(
             f"run {run.manifest.get('run_id')} is of golden version "
             f"{run.manifest.get('golden_version')}, the suite is at {golden.version}: run it again"
         )
-    still_there = [case_id for case_id in removed if case_id in golden]
+    still_there = [name for name in removed if _is_there(golden, name)]
     if still_there:
-        raise InputError(f"these cases are not removed: {', '.join(still_there)}")
+        raise InputError(f"these are not removed: {', '.join(still_there)}")
     doubts = [
         row
         for row in to_records(run.decision)
         if row["outcome"] == Outcome.INCONCLUSIVE
         and row["rule"] != "no_baseline"
-        and not (row["rule"] == "gone" and row.get("case_id") in removed)
+        and not (row["rule"] == "gone" and _gone_name(row) in removed)
     ]
     if doubts:
-        listed = "\n".join(f"  {row.get('case_id', 'suite')}: {row['reason']}" for row in doubts)
-        gone = [row["case_id"] for row in doubts if row["rule"] == "gone" and "scorer" not in row]
-        hint = "".join(f" --removed {case_id}" for case_id in gone)
-        remedy = f"\nIf they were deleted on purpose, say so with{hint}" if gone else ""
+        listed = "\n".join(f"  {_place(row)}: {row['reason']}" for row in doubts)
+        gone = [_gone_name(row) for row in doubts if row["rule"] == "gone"]
+        hint = "".join(f" --removed {name}" for name in gone)
+        remedy = f"\nIf what is gone was removed on purpose, say so with{hint}" if gone else ""
         raise InputError(f"the run is inconclusive and cannot be accepted:\n{listed}{remedy}")
+
+
+def _is_there(golden: GoldenSet, name: str) -> bool:
+    case_id, _, scorer = name.partition(":")
+    if case_id not in golden:
+        return False
+    names = scorer_names(golden[case_id])
+    return not scorer or scorer in [known or expectation for expectation, known in names.items()]
+
+
+def _gone_name(row: Mapping[str, Any]) -> str:
+    return f"{row['case_id']}:{row['scorer']}" if "scorer" in row else str(row["case_id"])
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    parts = [row[name] for name in ("case_id", "scorer") if name in row]
+    return " ".join(parts) or "suite"
 
 
 def baseline_diff(golden: GoldenSet, run: Run) -> list[str]:

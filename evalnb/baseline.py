@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evalnb.errors import InputError, Problem
@@ -24,6 +25,8 @@ CASE = "(case)"
 """Stands in the `scorer` column for the case as a whole."""
 
 _FORMAT = 1
+_REMEDY = "Restore it from git, or accept a baseline anew."
+_COUNTS = ("n_repeats", "n_scored", "n_passed", "n_na")
 _OUTPUT_COLUMNS = ("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason")
 
 
@@ -86,23 +89,15 @@ def read_baseline(golden: GoldenSet) -> Baseline | None:
         return None
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
-        if content["format"] != _FORMAT:
-            raise _damaged(path, f"has format {content['format']!r}; this version reads {_FORMAT}.")
-        counts = BASELINE.build(
-            {"case_id": case_id, "scorer": scorer, **values}
-            for case_id, scorers in content["cases"].items()
-            for scorer, values in scorers.items()
-        )
-        manifest = {name: value for name, value in content.items() if name != "cases"}
-    except (
-        UnicodeDecodeError,
-        JsonProblem,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:
+    except JsonProblem as problem:
+        raise _damaged(path, problem.message, problem.field) from problem
+    except (OSError, UnicodeDecodeError) as error:
         raise _damaged(path, f"cannot be read: {error}.") from error
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != _FORMAT:
+        raise _damaged(path, f"has format {found!r}; this version reads {_FORMAT}.")
+    manifest = {name: value for name, value in content.items() if name != "cases"}
+    counts = _read_counts(path, content.get("cases"))
     return Baseline(manifest, counts, _read_outputs(folder / "outputs.jsonl"))
 
 
@@ -122,12 +117,13 @@ def write_baseline(
     for row in to_records(count(scores)):
         scorers = cases.setdefault(row.pop("case_id"), {})
         scorers[row.pop("scorer")] = row
+    content = _to_json({"format": _FORMAT, **manifest}, cases)
     lines = (
         dump_json({name: row[name] for name in _OUTPUT_COLUMNS if name in row})
         for row in to_records(outputs)
     )
     write_atomically(folder / "outputs.jsonl", "".join(f"{line}\n" for line in lines).encode())
-    write_atomically(folder / "baseline.json", _to_json({"format": _FORMAT, **manifest}, cases))
+    write_atomically(folder / "baseline.json", content)
 
 
 def _case_counts(
@@ -152,7 +148,7 @@ def _counted(
         "n_repeats": n_repeats,
         "n_scored": len(passes),
         "n_passed": sum(passes),
-        "mean": sum(values) / len(values) if values else None,
+        "mean": math.fsum(values) / len(values) if values else None,
         "n_na": n_repeats - len(passes),
     }
 
@@ -160,9 +156,38 @@ def _counted(
 def _to_json(manifest: Mapping[str, Any], cases: Mapping[str, Mapping[str, Any]]) -> bytes:
     """Write one case a line, so that a diff shows the cases that changed and no others."""
     head = [f" {dump_json(name)}: {dump_json(value)}," for name, value in manifest.items()]
-    body = [f"  {dump_json(name)}: {dump_json(cases[name])}" for name in sorted(cases)]
+    body = [
+        f"  {dump_json(name)}: {dump_json(dict(sorted(cases[name].items())))}"
+        for name in sorted(cases)
+    ]
     lines = ["{", *head, ' "cases": {', ",\n".join(body), " }", "}"]
     return "\n".join([*lines, ""]).encode()
+
+
+def _read_counts(path: Path, cases: Any) -> pd.DataFrame:
+    if not isinstance(cases, dict):
+        raise _damaged(path, "must map each case to its counts.", "cases")
+    rows = []
+    for case_id, scorers in cases.items():
+        if not isinstance(scorers, dict) or CASE not in scorers:
+            raise _damaged(path, f"must have counts for {CASE!r}.", f"cases.{case_id}")
+        for scorer, counts in scorers.items():
+            if not _is_count(counts):
+                names = ", ".join(_COUNTS)
+                message = f"must have {names}, with `n_passed` ≤ `n_scored` ≤ `n_repeats`."
+                raise _damaged(path, message, f"cases.{case_id}.{scorer}")
+            rows.append({**counts, "case_id": case_id, "scorer": scorer})
+    try:
+        return BASELINE.build(rows)
+    except ValueError as error:
+        raise _damaged(path, f"cannot be read: {error}", "cases") from error
+
+
+def _is_count(counts: Any) -> bool:
+    if not isinstance(counts, dict) or any(type(counts.get(name)) is not int for name in _COUNTS):
+        return False
+    sizes: list[int] = [0, counts["n_passed"], counts["n_scored"], counts["n_repeats"]]
+    return sizes == sorted(sizes)
 
 
 def _read_outputs(path: Path) -> pd.DataFrame:
@@ -170,8 +195,12 @@ def _read_outputs(path: Path) -> pd.DataFrame:
         raise _damaged(path, "is missing.")
     lines, problems = read_lines(path)
     if problems:
+        problems = [replace(problem, remedy=_REMEDY) for problem in problems]
         raise InputError("the baseline cannot be used", problems)
-    return OUTPUTS.build(line.value for line in lines)
+    try:
+        return OUTPUTS.build(line.value for line in lines)
+    except ValueError as error:
+        raise _damaged(path, f"cannot be read: {error}") from error
 
 
 def _folder(golden: GoldenSet) -> Path:
@@ -180,6 +209,6 @@ def _folder(golden: GoldenSet) -> Path:
     return golden.folder / "baseline"
 
 
-def _damaged(path: Path, what: str) -> InputError:
-    problem = Problem(str(path), 0, "", what, "Restore it from git, or accept a baseline anew.")
+def _damaged(path: Path, what: str, field: str = "") -> InputError:
+    problem = Problem(str(path), 0, field, what, _REMEDY)
     return InputError("the baseline cannot be used", [problem])

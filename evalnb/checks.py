@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from evalnb.baseline import CASE
 from evalnb.frames import to_records
 from evalnb.scoring import scorer_names
 
@@ -109,7 +110,7 @@ def _nothing_to_lose(golden: GoldenSet, baseline: Baseline | None) -> Iterable[s
         if row["case_id"] not in golden or not row["n_scored"]:
             continue
         groups = [("scorer", row["scorer"])]
-        if row["scorer"] == "(case)":
+        if row["scorer"] == CASE:
             groups = [("language", golden[row["case_id"]].language or "(none)")]
         for group in groups:
             passing[group] = passing.get(group, False) or row["n_passed"] > 0
@@ -126,4 +127,4 @@ def _values(case: Case, field: str) -> list[str]:
     value = getattr(case, field)
     if value is None:
         return ["(none)"]
-    return value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(value)) if isinstance(value, list) else [value]

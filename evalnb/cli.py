@@ -15,13 +15,30 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 import evalnb
 from evalnb.errors import EvalnbError, InputError
 
 __all__ = ["app", "main"]
 
+_INTERRUPTED = 130
+
+
+class _Commands(TyperGroup):
+    """Commands whose interruption has the exit code of one, not that of a blocked run."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("evalnb: interrupted; what was done is kept", err=True)
+            raise typer.Exit(_INTERRUPTED) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Know whether your LLM application got worse, prove it, and block it.",
     no_args_is_help=True,
     add_completion=False,

@@ -17,6 +17,7 @@ from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.results import Run
 from evalnb.runner import run
 from evalnb.scoring import score, slices, summarize
+from evalnb.systems import suite_systems
 from evalnb.waivers import read_waivers
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def evaluate(
         waivers=waivers,
         misses=misses,
         system_fingerprint=system.fingerprint,
-        unused_cassettes=cassettes.unused() if mode == "replay" else (),
+        unused_cassettes=_unused(golden, cassettes),
     )
     manifest = {
         "run_id": run_id,
@@ -128,6 +129,13 @@ def evaluate(
         outcome=outcome(decision),
         exit_code=exit_code(decision),
     )
+
+
+def _unused(golden: GoldenSet, cassettes: Cassettes) -> list[str]:
+    """Name cassettes that nothing asked for, where no other system could have."""
+    if cassettes.mode != "replay" or len(suite_systems(golden)) > 1:
+        return []
+    return cassettes.unused()
 
 
 def _about_outputs(outputs: pd.DataFrame, scores: pd.DataFrame) -> dict[str, Any]:

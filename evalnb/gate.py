@@ -6,6 +6,7 @@ stated. The rules are exact: they are meant for replay, where nothing is random.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from evalnb.baseline import CASE, count
@@ -26,6 +27,26 @@ __all__ = ["decide", "exit_code", "outcome"]
 
 _ROUNDING = 1e-9
 """Two means of the same numbers may differ by this much."""
+
+_OUTCOMES = (Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.NOTE)
+_RULES = (
+    "miss",
+    "no_baseline",
+    "na",
+    "gone",
+    "regression",
+    "new_failure",
+    "drift",
+    "waiver",
+    "waived",
+    "now_passing",
+    "waived_passing",
+    "not_compared",
+    "golden_changed",
+    "system_changed",
+    "unused_cassettes",
+)
+"""In the order in which they are listed."""
 
 Row = dict[str, Any]
 
@@ -56,14 +77,18 @@ def decide(
 
     Returns
     -------
-    a decision frame, the rows that block first
+    a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone` (inconclusive); `regression`, `new_failure`, `drift`,
         `waiver` (fail); `waived`, `now_passing`, `waived_passing`, `not_compared`,
         `golden_changed`, `system_changed`, `unused_cassettes` (notes).
     """
-    records = to_records(scores)
-    rows = [*_misses(misses), *_missing_values(golden, records)]
+    records = sorted(to_records(scores), key=lambda row: row["repeat"])
+    rows = [
+        *_misses(misses, records),
+        *_missing_values(golden, records),
+        *_not_run(golden, records),
+    ]
     if baseline is None:
         rows.append(_row("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
     else:
@@ -73,12 +98,11 @@ def decide(
     rows += _expired(waivers, as_of)
     if unused_cassettes:
         reason = (
-            f"{len(unused_cassettes)} cassettes were not asked for by this system; "
-            "`evalnb cassettes` lists those that no system uses"
+            f"no case asks for {len(unused_cassettes)} of the cassettes: "
+            "`evalnb cassettes` lists and prunes them"
         )
         rows.append(_row("unused_cassettes", Outcome.NOTE, reason=reason))
-    order = [Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.NOTE]
-    return DECISION.build(sorted(rows, key=lambda row: order.index(row["outcome"])))
+    return DECISION.build(_sorted(golden, rows))
 
 
 def outcome(decision: pd.DataFrame) -> Outcome:
@@ -119,20 +143,16 @@ class _Comparison:
         self._now = {(row["case_id"], row["scorer"]): row for row in to_records(now)}
         self._before = {(row["case_id"], row["scorer"]): row for row in to_records(before)}
         self._reasons = _failure_reasons(scores)
-        self._accidents = {
-            (row["case_id"], row["scorer"]): row["na_reason"]
-            for row in scores
-            if "na_reason" in row and row["na_reason"] not in BY_PLAN
-        }
+        self._missing = _missing_reasons(scores)
         self._waivers = [waiver for waiver in waivers if waiver.holds(as_of)]
 
     def rows(self) -> list[Row]:
         """Return a row for every difference that a rule speaks of."""
         pairs = [pair for pair in self._now if pair[1] != CASE]
-        rows = [row for pair in pairs if (row := self._compare(*pair)) is not None]
-        return [*self._gone(), *self._drift(), *rows]
+        compared = [row for pair in pairs for row in self._compare(*pair)]
+        return [*self._gone(), *self._drift(), *compared, *self._needless_waivers()]
 
-    def _compare(self, case_id: str, scorer: str) -> Row | None:
+    def _compare(self, case_id: str, scorer: str) -> Iterator[Row]:
         now = self._now[case_id, scorer]
         before = self._before.get((case_id, scorer))
         shared = {
@@ -141,48 +161,59 @@ class _Comparison:
             "baseline": before.get("mean") if before else None,
             "candidate": now.get("mean"),
         }
-        passed_before = before is not None and before["n_scored"] > 0 and _passes(before)
-        accident = self._accidents.get((case_id, scorer))
-        if accident is not None and passed_before and accident != NaReason.MISS:
-            reason = f"passed in the baseline and could not be scored now: {accident}"
-            return _row("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
+        missing = self._missing.get((case_id, scorer), [])
+        accidents = [reason for reason in missing if reason not in (*BY_PLAN, NaReason.MISS)]
+        scored_before = before is not None and before["n_scored"] > 0
+        passed_before = before is not None and scored_before and _passes(before)
+        if accidents and passed_before:
+            reason = f"passed in the baseline and could not be scored now: {', '.join(accidents)}"
+            yield _row("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
+        elif now["n_scored"] == 0 and NaReason.MISS not in missing and (accidents or scored_before):
+            reason = f"is not scored now: {', '.join(missing)}"
+            yield _row("not_compared", Outcome.NOTE, reason=reason, **shared)
         if now["n_scored"] == 0:
-            return None
+            return
         if _passes(now):
-            return self._passing(before, shared)
-        if before is not None and before["n_scored"] == 0:
+            if scored_before and not passed_before:
+                reason = "failed before, passes now"
+                yield _row("now_passing", Outcome.NOTE, reason=reason, **shared)
+        elif before is not None and not scored_before:
             reason = "fails, but was not scored in the baseline: " + self._reason(case_id, scorer)
-            return _row("not_compared", Outcome.NOTE, reason=reason, **shared)
-        if before is not None and not passed_before:
-            return None
-        rule = "regression" if passed_before else "new_failure"
-        words = "passed in the baseline, fails now" if passed_before else "new, and fails"
+            yield _row("not_compared", Outcome.NOTE, reason=reason, **shared)
+        elif before is None or passed_before:
+            yield self._failing(case_id, scorer, shared, is_new=before is None)
+
+    def _failing(self, case_id: str, scorer: str, shared: Row, *, is_new: bool) -> Row:
+        words = "new, and fails" if is_new else "passed in the baseline, fails now"
         reason = f"{words}: {self._reason(case_id, scorer)}"
         waiver = self._waiver(case_id, scorer)
         if waiver is None:
+            rule = "new_failure" if is_new else "regression"
             return _row(rule, Outcome.FAIL, reason=reason, **shared)
         reason = f"{reason}. {_waiver_text(waiver)}"
         return _row("waived", Outcome.NOTE, reason=reason, **shared)
 
-    def _passing(self, before: Mapping[str, Any] | None, shared: Row) -> Row | None:
-        waiver = self._waiver(shared["case_id"], shared["scorer"])
-        if waiver is not None:
-            reason = f"passes, though a waiver says otherwise. {_waiver_text(waiver)}"
-            return _row("waived_passing", Outcome.NOTE, reason=reason, **shared)
-        if before is not None and before["n_scored"] > 0 and not _passes(before):
-            return _row("now_passing", Outcome.NOTE, reason="failed before, passes now", **shared)
-        return None
+    def _needless_waivers(self) -> Iterator[Row]:
+        for waiver in self._waivers:
+            now = self._now.get((waiver.case, waiver.scorer or CASE))
+            if now is not None and now["n_scored"] > 0 and _passes(now):
+                reason = f"passes, though a waiver says otherwise. {_waiver_text(waiver)}"
+                yield _row(
+                    "waived_passing",
+                    Outcome.NOTE,
+                    case_id=waiver.case,
+                    scorer=waiver.scorer,
+                    candidate=now.get("mean"),
+                    reason=reason,
+                )
 
     def _gone(self) -> Iterator[Row]:
+        ran = {case_id for case_id, _ in self._now}
         for (case_id, scorer), before in self._before.items():
             if scorer == CASE and case_id not in self._golden:
                 reason = "is in the baseline and no longer in the golden set"
                 yield _row("gone", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
-            elif (
-                case_id in self._golden
-                and before["n_scored"]
-                and (case_id, scorer) not in self._now
-            ):
+            elif case_id in ran and before["n_scored"] and (case_id, scorer) not in self._now:
                 reason = "was scored in the baseline and is no longer expected of the case"
                 yield _row(
                     "gone",
@@ -203,8 +234,8 @@ class _Comparison:
             for name in _slices_of(self._golden[case_id], self._golden.settings.slices):
                 pairs.setdefault((scorer, name), []).append((before["mean"], now["mean"]))
         for (scorer, name), means in pairs.items():
-            was = sum(before for before, _ in means) / len(means)
-            is_now = sum(now for _, now in means) / len(means)
+            was = math.fsum(before for before, _ in means) / len(means)
+            is_now = math.fsum(now for _, now in means) / len(means)
             if was - is_now > margin + _ROUNDING:
                 what = "the pass rate of cases" if scorer == CASE else f"the mean of `{scorer}`"
                 where = "" if name == "all" else f" in {name}"
@@ -223,13 +254,33 @@ class _Comparison:
         return self._reasons.get((case_id, scorer), "")
 
     def _waiver(self, case_id: str, scorer: str) -> Waiver | None:
-        return next((waiver for waiver in self._waivers if waiver.covers(case_id, scorer)), None)
+        """Return the waiver in force; a case as a whole is waived with any of its scorers."""
+        return next(
+            (
+                waiver
+                for waiver in self._waivers
+                if waiver.covers(case_id, scorer) or (scorer == CASE and waiver.case == case_id)
+            ),
+            None,
+        )
 
 
-def _misses(misses: pd.DataFrame | None) -> Iterator[Row]:
+def _when(miss: Mapping[str, Any]) -> tuple[int, int, str]:
+    return miss.get("repeat", 0), miss.get("occurrence", 0), miss.get("key", "")
+
+
+def _misses(misses: pd.DataFrame | None, scores: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     found: dict[str | None, list[str]] = {}
-    for row in to_records(misses) if misses is not None else []:
+    records = to_records(misses) if misses is not None else []
+    for row in sorted(records, key=_when):
         found.setdefault(row.get("case_id"), []).append(row["explanation"])
+    # A score that is missing for a miss counts, whether or not the miss is explained.
+    unexplained = {
+        row["case_id"]: row.get("error", "no explanation")
+        for row in scores
+        if row.get("na_reason") == NaReason.MISS and row["case_id"] not in found
+    }
+    found |= {case_id: [error] for case_id, error in unexplained.items()}
     for case_id, explanations in found.items():
         reason = "a request is not recorded: " + "; ".join(dict.fromkeys(explanations))
         yield _row("miss", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
@@ -251,6 +302,15 @@ def _missing_values(golden: GoldenSet, scores: Sequence[Mapping[str, Any]]) -> I
         yield _row("na", Outcome.INCONCLUSIVE, reason=reason)
 
 
+def _not_run(golden: GoldenSet, scores: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    """Find the cases that the run has nothing of."""
+    ran = {row["case_id"] for row in scores}
+    for case in golden:
+        if case.id not in ran:
+            reason = "is in the golden set and has no scores in this run"
+            yield _row("na", Outcome.INCONCLUSIVE, case_id=case.id, reason=reason)
+
+
 def _changes(
     golden: GoldenSet, baseline: Baseline, system_fingerprint: str | None
 ) -> Iterator[Row]:
@@ -267,7 +327,7 @@ def _changes(
 def _expired(waivers: Iterable[Waiver], as_of: date) -> Iterator[Row]:
     for waiver in waivers:
         if not waiver.holds(as_of):
-            reason = f"the waiver expired. {_waiver_text(waiver)} Renew or delete it."
+            reason = f"the waiver expired. {_waiver_text(waiver)}. Renew or delete it."
             yield _row(
                 "waiver", Outcome.FAIL, case_id=waiver.case, scorer=waiver.scorer, reason=reason
             )
@@ -281,6 +341,31 @@ def _failure_reasons(scores: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str
     return {pair: "; ".join(dict.fromkeys(reasons)) for pair, reasons in found.items()}
 
 
+def _missing_reasons(scores: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for row in scores:
+        if "na_reason" in row:
+            found.setdefault((row["case_id"], row["scorer"]), {})[row["na_reason"]] = None
+    return {pair: list(reasons) for pair, reasons in found.items()}
+
+
+def _sorted(golden: GoldenSet, rows: Iterable[Row]) -> list[Row]:
+    position = {case.id: number for number, case in enumerate(golden)}
+
+    def place(row: Row) -> tuple[Any, ...]:
+        case_id = row.get("case_id")
+        return (
+            _OUTCOMES.index(row["outcome"]),
+            _RULES.index(row["rule"]),
+            -1 if case_id is None else position.get(case_id, len(position)),
+            case_id or "",
+            row.get("scorer") or "",
+            row.get("slice") or "",
+        )
+
+    return sorted(rows, key=place)
+
+
 def _passes(counts: Mapping[str, Any]) -> bool:
     return bool(counts["n_passed"] == counts["n_scored"])
 
@@ -289,7 +374,7 @@ def _slices_of(case: Case, fields: Iterable[str]) -> Iterator[str]:
     yield "all"
     for name in fields:
         value = getattr(case, name)
-        for entry in value if isinstance(value, list) else [value]:
+        for entry in dict.fromkeys(value) if isinstance(value, list) else [value]:
             if entry is not None:
                 yield f"{name}={entry}"
 
@@ -297,7 +382,7 @@ def _slices_of(case: Case, fields: Iterable[str]) -> Iterator[str]:
 def _waiver_text(waiver: Waiver) -> str:
     return (
         f"Waived as {waiver.kind.replace('_', ' ')} until {waiver.expires} by {waiver.owner}: "
-        f"{waiver.reason}"
+        f"{waiver.reason.rstrip('.')}"
     )
 
 

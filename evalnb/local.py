@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 import httpx2
 import platformdirs
+import pydantic_core
 
 from evalnb.errors import InputError
 from evalnb.jsontext import write_atomically
@@ -226,14 +227,16 @@ def _offered(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _schema(body: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    if tools:
-        shapes = [
-            _object({"tool": {"const": tool["name"]}, "input": tool["input_schema"]})
-            for tool in tools
-        ]
-        return {"anyOf": [*shapes, _object({"reply": {"type": "string"}})]}
     form = (body.get("output_config") or {}).get("format") or {}
-    return form.get("schema") if form.get("type") == "json_schema" else None
+    wanted: dict[str, Any] | None = (
+        form.get("schema") if form.get("type") == "json_schema" else None
+    )
+    if not tools:
+        return wanted
+    shapes = [
+        _object({"tool": {"const": tool["name"]}, "input": tool["input_schema"]}) for tool in tools
+    ]
+    return {"anyOf": [*shapes, _object({"reply": wanted or {"type": "string"}})]}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -290,20 +293,19 @@ def _message(completion: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) 
 
 
 def _blocks(text: str, tools: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], str]:
-    if tools:
-        try:
-            shape = json.loads(text)
-        except ValueError:  # cut off by max_tokens
-            shape = {}
+    if tools and text:
+        # Cut off by max_tokens, the shape is read as far as it goes.
+        shape = pydantic_core.from_json(text, allow_partial="trailing-strings")
         if "tool" in shape:
             call = {
                 "type": "tool_use",
                 "id": f"toolu_{secrets.token_hex(12)}",
                 "name": shape["tool"],
-                "input": shape["input"],
+                "input": shape.get("input", {}),
             }
             return [call], "tool_use"
-        text = shape.get("reply", text)
+        reply = shape.get("reply", "")
+        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
     return ([{"type": "text", "text": text}] if text else []), "end_turn"
 
 

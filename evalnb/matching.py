@@ -18,11 +18,9 @@ _UNSPACED = (
 _WORD = regex.compile(rf"(?V1)[\w--[{_UNSPACED}]]")
 # Typographic variants that NFKC keeps apart, and the Turkish capital, which folds to i and a dot.
 _VARIANTS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "−": "-", "İ": "i"})
-# Signs that take no room: soft hyphens, joiners, directions, variation selectors. A word is the
-# same word with them.
+# Signs that take no room: soft hyphens, joiners, directions. A word is the same word with them.
 _INVISIBLE = dict.fromkeys(
-    [0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A)]
-    + [0xFE0E, 0xFE0F, 0xFEFF]
+    [0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF]
 )
 
 

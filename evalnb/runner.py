@@ -23,7 +23,7 @@ from evalnb.cassettes import Binding, Cassettes, Mode, bind
 from evalnb.clients import async_client, sync_client, upstream_of
 from evalnb.errors import EvalnbError, InputError
 from evalnb.frames import OUTPUTS, NaReason
-from evalnb.systems import CallableSystem, Output
+from evalnb.systems import STEP_LIMIT, CallableSystem, Output
 from evalnb.transport import CassetteFault, Upstream
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ _COMPLETE = frozenset(
         "model_context_window_exceeded",
         "pause_turn",
         "refusal",
+        STEP_LIMIT,
     }
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from evalnb.frames import BY_PLAN, RESULTS, SCORES, SLICES, NaReason, to_records
@@ -90,7 +91,7 @@ def slices(
         found: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in rows:
             value = row.get(name, [])
-            for entry in value if isinstance(value, list) else [value]:
+            for entry in dict.fromkeys(value) if isinstance(value, list) else [value]:
                 found.setdefault((name, entry), []).append(row)
         groups |= dict(sorted(found.items()))
     return SLICES.build(
@@ -112,25 +113,24 @@ def _score_output(
     case: Case, output: Mapping[str, Any], matching: Matching
 ) -> Iterator[dict[str, Any]]:
     shared = {name: output.get(name) for name in ("run_id", "case_id", "repeat", "output_hash")}
-    rule_failed = False
-    for expectation, name in scorer_names(case).items():
+    names = scorer_names(case)
+    # All rules come before any judge, wherever the case states them.
+    verdicts = {
+        expectation: _verdict(SCORERS[expectation], case, output, matching)
+        for expectation, name in names.items()
+        if name is not None and expectation not in _JUDGED and "na_reason" not in output
+    }
+    rule_failed = any(verdict.get("passed") is False for verdict in verdicts.values())
+    for expectation, name in names.items():
         judged = expectation in _JUDGED
-        row: dict[str, Any] = {
-            **shared,
-            "scorer": name or expectation,
-            "tier": "judge" if judged else "rule",
-        }
-        if "na_reason" in output:
-            row |= {"na_reason": output["na_reason"], "error": output.get("error")}
-        elif judged:
+        found: dict[str, Any] = verdicts.get(expectation, {"na_reason": NaReason.NO_SCORER})
+        if judged:
             skipped = NaReason.SKIPPED_BY_RULE if rule_failed else NaReason.NO_JUDGE
-            row |= {"na_reason": skipped}
-        elif name is None:
-            row |= {"na_reason": NaReason.NO_SCORER}
-        else:
-            row |= _verdict(SCORERS[expectation], case, output, matching)
-            rule_failed |= row.get("passed") is False
-        yield row
+            found = {"na_reason": skipped}
+        if "na_reason" in output:
+            found = {"na_reason": output["na_reason"], "error": output.get("error")}
+        tier = "judge" if judged else "rule"
+        yield {**shared, "scorer": name or expectation, "tier": tier, **found}
 
 
 def _verdict(
@@ -156,6 +156,8 @@ def _stop_note(stop_reason: str | None) -> str:
             return " (the answer was cut off)"
         case "refusal":
             return " (the model declined)"
+        case "step_limit":
+            return " (it was still calling tools at the last step)"
         case _:
             return ""
 
@@ -164,12 +166,15 @@ def _by_case(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for row in to_records(frame):
         found.setdefault(row["case_id"], []).append(row)
+    for rows in found.values():
+        rows.sort(key=lambda row: row["repeat"])
     return found
 
 
 def _result(
     case: Case, outputs: Sequence[dict[str, Any]], scores: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
+    scores = _in_order(case, scores)
     passes = repeat_passes(scores)
     n_missing = sum("na_reason" in row for row in scores)
     n_accident = sum(_is_accident(row) for row in scores)
@@ -194,6 +199,20 @@ def _result(
         "n_na_accident": n_accident,
         "reasons": _reasons(scores),
     }
+
+
+def _in_order(case: Case, scores: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sort the scores of a case by repeat, then as `score` gives them."""
+    names = [name or expectation for expectation, name in scorer_names(case).items()]
+    position = {name: number for number, name in enumerate(names)}
+    return sorted(
+        scores,
+        key=lambda row: (
+            row["repeat"],
+            position.get(row["scorer"], len(position)),
+            row["scorer"],
+        ),
+    )
 
 
 def repeat_passes(scores: Iterable[Mapping[str, Any]]) -> list[bool]:
@@ -227,7 +246,7 @@ def _mean_scores(scores: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     for row in scores:
         if "value" in row:
             values.setdefault(row["scorer"], []).append(row["value"])
-    return {name: sum(entries) / len(entries) for name, entries in values.items()}
+    return {name: math.fsum(entries) / len(entries) for name, entries in values.items()}
 
 
 def _reasons(scores: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -244,7 +263,7 @@ def _reasons(scores: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _rates(rows: Sequence[Mapping[str, Any]], baseline: Mapping[str, float]) -> dict[str, Any]:
     rated = {row["case_id"]: row["pass_rate"] for row in rows if "pass_rate" in row}
-    total, n_planned, n_scored = sum(rated.values()), len(rows), len(rated)
+    total, n_planned, n_scored = math.fsum(rated.values()), len(rows), len(rated)
     compared = [baseline[case_id] for case_id in rated if case_id in baseline]
     estimate = wilson(total, n_scored)
     return {
@@ -265,8 +284,9 @@ def _given(rows: Iterable[Mapping[str, Any]], name: str) -> list[float]:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    # Exact sums: what comes out does not depend on the order of the rows.
+    return math.fsum(values) / len(values) if values else None
 
 
 def _total(values: Sequence[float]) -> float | None:
-    return sum(values) if values else None
+    return math.fsum(values) if values else None

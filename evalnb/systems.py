@@ -6,10 +6,13 @@ import hashlib
 import inspect
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic.functional_validators import AfterValidator
+from pydantic_core import PydanticCustomError
 
 from evalnb.errors import InputError, nearest_name
 from evalnb.golden import GoldenSet, read_toml
@@ -21,9 +24,23 @@ if TYPE_CHECKING:
 
     from evalnb.cases import Case
 
-__all__ = ["CallableSystem", "Output", "PromptSystem", "System", "ToolCall", "load_system"]
+__all__ = [
+    "STEP_LIMIT",
+    "CallableSystem",
+    "Output",
+    "PromptSystem",
+    "System",
+    "ToolCall",
+    "load_system",
+    "same_json",
+    "suite_systems",
+]
 
 _MAX_STEPS = 8
+STEP_LIMIT = "step_limit"
+"""Stop reason of an answer that was still calling tools after the last step."""
+# Fields of a request that come from the case or from the prompt file's own fields.
+_OWN_FIELDS = ("model", "max_tokens", "messages", "system", "tools", "stream")
 
 
 @dataclass(frozen=True)
@@ -32,6 +49,23 @@ class ToolCall:
 
     name: str
     arguments: Any
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Tell whether two values are the same as JSON: 1 is 1.0, but true is not 1.
+
+    Examples
+    --------
+    >>> same_json([1], [1.0]), same_json(1, True)
+    (True, False)
+    """
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_json(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return bool(one == other)
 
 
 @dataclass(frozen=True)
@@ -71,6 +105,17 @@ class System(Protocol):
 Single = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
 
 
+def _further_fields(parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    taken = [name for name in _OWN_FIELDS if name in parameters]
+    if taken:
+        raise PydanticCustomError(
+            "parameters",
+            "must not hold {names}: the case and the prompt file's own fields say that",
+            {"names": ", ".join(f"`{name}`" for name in taken)},
+        )
+    return parameters
+
+
 class _Tool(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -85,7 +130,7 @@ class _Prompt(BaseModel):
     model: Single
     max_tokens: Annotated[int, Field(gt=0)]
     system: str | None = None
-    parameters: dict[str, JsonValue] = {}
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(_further_fields)] = {}
     """Further fields of the request, such as `thinking` or `output_config`."""
     tools: list[_Tool] = []
 
@@ -115,7 +160,7 @@ class PromptSystem:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def request(self, case: Case) -> dict[str, Any]:
-        """Return the arguments of `client.messages.create` for a case's first step.
+        """Return the request for a case's first step, as the Messages API takes it.
 
         Raises
         ------
@@ -146,12 +191,14 @@ class PromptSystem:
     async def answer(self, case: Case, client: AsyncAnthropic) -> Output:
         """Answer a case, playing the tools whose results it scripts."""
         request = self.request(case)
+        own = {name: value for name, value in request.items() if name in _OWN_FIELDS}
+        further = {name: value for name, value in request.items() if name not in _OWN_FIELDS}
         calls: list[ToolCall] = []
         trajectory: list[dict[str, Any]] = []
         for _ in range(_MAX_STEPS):
-            response = await client.messages.create(
-                **{**request, "messages": [*request["messages"], *trajectory]}
-            )
+            own["messages"] = [*request["messages"], *trajectory]
+            # The client's own arguments come and go with its version; the API decides on the rest.
+            response = await client.messages.create(**own, extra_body=further)
             blocks = [block.model_dump(exclude_none=True) for block in response.content]
             trajectory.append({"role": "assistant", "content": blocks})
             asked = [block for block in blocks if block["type"] == "tool_use"]
@@ -160,6 +207,8 @@ class PromptSystem:
             if not asked or any(result is None for result in results):
                 break
             trajectory.append({"role": "user", "content": results})
+        else:
+            return Output(None, calls, trajectory, STEP_LIMIT)
         texts = [block["text"] for block in blocks if block["type"] == "text"]
         return Output("".join(texts) if texts else None, calls, trajectory, response.stop_reason)
 
@@ -190,24 +239,53 @@ class CallableSystem:
 
     def __post_init__(self) -> None:
         if not self.name:
-            object.__setattr__(self, "name", self.function.__qualname__)
+            object.__setattr__(self, "name", self._qualname)
 
     @property
     def is_async(self) -> bool:
         """Whether the function is a coroutine function."""
-        return inspect.iscoroutinefunction(self.function)
+        # An object with an asynchronous `__call__` is no coroutine function itself.
+        parts = (self.function, type(self.function).__call__)
+        return any(map(inspect.iscoroutinefunction, parts))
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the source of the function's module, 12 hex digits."""
-        source = inspect.getsource(inspect.getmodule(self.function) or self.function)
-        return hashlib.sha256(f"{self.function.__qualname__}\n{source}".encode()).hexdigest()[:12]
+        """Hash of the source of the function's module, 12 hex digits.
+
+        A function of a notebook's cell has no module on disk: there it is the function's source.
+        """
+        text = f"{self._qualname}\n{_source(self.function)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     async def answer(self, case: Case, client: AsyncAnthropic) -> Output | str:
         """Call the function."""
         answer: Any = self.function(case, client)
         output: Output | str = await answer
         return output
+
+    @property
+    def _qualname(self) -> str:
+        name = getattr(_plain(self.function), "__qualname__", None)
+        return name or type(self.function).__qualname__
+
+
+def _plain(function: Any) -> Any:
+    """Return what a `functools.partial` calls."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def _source(function: Any) -> str:
+    function = _plain(function)
+    if not hasattr(function, "__qualname__"):  # an object that can be called
+        function = type(function)
+    for part in (inspect.getmodule(function), function):
+        try:
+            return inspect.getsource(part)  # type: ignore[arg-type]
+        except (OSError, TypeError):  # no module, or one without a file
+            continue
+    return ""
 
 
 def load_system(golden: GoldenSet, name: str | None = None) -> PromptSystem:
@@ -237,8 +315,7 @@ def _messages(case: Case) -> list[dict[str, Any]]:
     if case.messages is not None:
         history = [message.model_dump() for message in case.messages]
         last = history[-1]
-        if case.context is not None and isinstance(last["content"], str):
-            last["content"] = _with_context(case, last["content"])
+        last["content"] = _with_context(case, last["content"])
         return history
     if case.input is None:
         raise InputError(
@@ -247,22 +324,28 @@ def _messages(case: Case) -> list[dict[str, Any]]:
     return [{"role": "user", "content": _with_context(case, case.input)}]
 
 
-def _with_context(case: Case, text: str) -> str:
+def _with_context(case: Case, content: Any) -> Any:
+    """Put a case's passages above its question, which is text or content blocks."""
     if case.context is None:
-        return text
-    passages = "\n".join(passage.text for passage in case.context)
-    return f"Context:\n{passages}\n\nQuestion: {text}"
+        return content
+    passages = "\n".join(["Context:", *(passage.text for passage in case.context)])
+    if isinstance(content, str):
+        return f"{passages}\n\nQuestion: {content}"
+    # The API wants the results of tools first.
+    results = [block for block in content if block.get("type") == "tool_result"]
+    others = [block for block in content if block.get("type") != "tool_result"]
+    return [*results, {"type": "text", "text": passages}, *others]
 
 
 def _system_prompt(prompt: str | None, case: Case) -> str:
     parts = [prompt.strip()] if prompt else []
-    if case.state is not None:
-        lines = [f"- {name}: {_state_text(value)}" for name, value in case.state.items()]
+    if case.state:
+        lines = [f"- {name}: {_as_text(value)}" for name, value in case.state.items()]
         parts.append("\n".join(["Session:", *lines]))
     return "\n\n".join(parts)
 
 
-def _state_text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -275,15 +358,18 @@ def _mocked_result(case: Case, block: dict[str, Any]) -> dict[str, Any] | None:
     answer = {"type": "tool_result", "tool_use_id": block["id"]}
     if found is None:
         return {**answer, "content": "No result for these arguments.", "is_error": True}
-    text = found.result if isinstance(found.result, str) else json.dumps(found.result)
-    return {**answer, "content": text, **({"is_error": True} if found.is_error else {})}
+    return {
+        **answer,
+        "content": _as_text(found.result),
+        **({"is_error": True} if found.is_error else {}),
+    }
 
 
 def _fits(wanted: dict[str, Any] | None, given: Any) -> bool:
     if not wanted:
         return True
     return isinstance(given, dict) and all(
-        name in given and given[name] == value for name, value in wanted.items()
+        name in given and same_json(given[name], value) for name, value in wanted.items()
     )
 
 
@@ -298,5 +384,6 @@ def suite_systems(golden: GoldenSet) -> list[PromptSystem]:
     if golden.folder is None:
         return []
     paths = sorted((golden.folder / "systems").glob("*.toml"))
-    names = [str(path.relative_to(golden.folder)) for path in paths]
-    return [load_system(golden, name) for name in dict.fromkeys([*names, golden.settings.system])]
+    names = [*(str(path.relative_to(golden.folder)) for path in paths), golden.settings.system]
+    systems = [load_system(golden, name) for name in names]
+    return list({(system.name, system.fingerprint): system for system in systems}.values())

@@ -9,13 +9,14 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from evalnb.errors import InputError, Problem, nearest_name
 from evalnb.golden import read_toml
+from evalnb.scoring import scorer_names
 
 if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
 
 __all__ = ["Waiver", "read_waivers"]
 
-Text = Annotated[str, StringConstraints(min_length=1)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Waiver(BaseModel):
@@ -53,7 +54,8 @@ def read_waivers(golden: GoldenSet) -> tuple[Waiver, ...]:
     Raises
     ------
     InputError
-        If the file does not fit, or names a case that the suite does not have.
+        If the file does not fit, or names a case that the suite does not have or a scorer that
+        the case does not have.
     """
     path = golden.folder / "waivers.toml" if golden.folder else None
     if path is None or not path.exists():
@@ -67,6 +69,11 @@ def read_waivers(golden: GoldenSet) -> tuple[Waiver, ...]:
             remedy = f"Did you mean {near!r}?" if near else "Delete the waiver."
             message = f"{waiver.case!r} is no case of this suite."
             problems.append(Problem(str(path), 0, f"waivers.{number}.case", message, remedy))
+        elif waiver.scorer is not None and waiver.scorer not in (known := _scorers(golden, waiver)):
+            near = nearest_name(waiver.scorer, known)
+            remedy = f"Did you mean {near!r}?" if near else f"It has: {', '.join(known)}."
+            message = f"{waiver.scorer!r} is no scorer of case {waiver.case!r}."
+            problems.append(Problem(str(path), 0, f"waivers.{number}.scorer", message, remedy))
         if any(_same_scope(waiver, earlier) for earlier in file.waivers[:number]):
             message = f"waives {waiver.case!r} a second time."
             problems.append(
@@ -75,6 +82,11 @@ def read_waivers(golden: GoldenSet) -> tuple[Waiver, ...]:
     if problems:
         raise InputError("the waivers file cannot be used", problems)
     return tuple(file.waivers)
+
+
+def _scorers(golden: GoldenSet, waiver: Waiver) -> list[str]:
+    names = scorer_names(golden[waiver.case])
+    return [name or expectation for expectation, name in names.items()]
 
 
 def _same_scope(one: Waiver, other: Waiver) -> bool:

@@ -70,6 +70,15 @@ def jupyterlab(root: Path, state: Path) -> Iterator[str]:
     page.parent.mkdir(parents=True)
     announcements = "@jupyterlab/apputils-extension:announcements"
     page.write_text(json.dumps({"disabledExtensions": {announcements: True}}))
+    # Else only the cells in view are on the page.
+    tracker = (
+        folders["JUPYTERLAB_SETTINGS_DIR"]
+        / "@jupyterlab"
+        / "notebook-extension"
+        / "tracker.jupyterlab-settings"
+    )
+    tracker.parent.mkdir(parents=True)
+    tracker.write_text(json.dumps({"windowingMode": "none"}))
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
         *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
@@ -108,7 +117,9 @@ def open_notebook(url: str) -> Iterator[tuple[Any, list[str]]]:
             "request",
             lambda request: (
                 None
-                if request.url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
+                if request.url.startswith(
+                    ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+                )
                 else outside.append(request.url)
             ),
         )

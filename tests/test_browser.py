@@ -15,7 +15,9 @@ from tests.requirements import require
 from tests.suites import REPOSITORY, copy_of_support
 
 RUN_ALL = "async () => await window.jupyterapp.commands.execute('notebook:run-all-cells')"
-HOSTILE = "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> $x$ [a](javascript:1)"
+HOSTILE = (
+    "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> $x$ [a](javascript:1)"
+)
 
 pytestmark = [
     pytest.mark.browser,
@@ -67,9 +69,7 @@ def test_hostile_answers_are_shown_as_text(project: Path, tmp_path: Path) -> Non
         open_notebook(url.format(path="notebooks/golden_run.ipynb")) as (page, outside),
     ):
         succeeded = page.evaluate(RUN_ALL)
-        page.wait_for_function(
-            "document.querySelectorAll('.jp-OutputArea-output img').length >= 2"
-        )
+        page.wait_for_function("document.querySelectorAll('.jp-OutputArea-output img').length >= 2")
         text = page.inner_text(".jp-NotebookPanel-notebook")
         pwned = page.evaluate("window.PWNED")
 

@@ -95,7 +95,8 @@ def test_a_damaged_baseline_is_unusable_input(tmp_path: Path) -> None:
     (folder / "baseline.json").write_text('{"format": 1, "cases"')
     done = evalnb("run", "golden/shop", "--no-notebook", folder=tmp_path)
     assert done.code == 2
-    assert "baseline.json: cannot be read" in done.error
+    assert "baseline.json: is not JSON" in done.error
+    assert "Restore it from git" in done.error
     assert "Traceback" not in done.error
 
 

@@ -98,9 +98,7 @@ def test_recording_what_is_missing_replays_without_a_miss(suite: Path) -> None:
     offering = change_tool(suite)
     before = {path.name: path.read_bytes() for path in (suite / "cassettes").iterdir()}
 
-    recorded = evalnb(
-        "record", "golden/support", "--upstream", "local", folder=suite.parents[1]
-    )
+    recorded = evalnb("record", "golden/support", "--upstream", "local", folder=suite.parents[1])
     _, report = run(suite)
 
     assert recorded.code == 0
@@ -126,7 +124,7 @@ def test_another_system_gives_a_diff_for_each_case_and_is_blocked(suite: Path) -
 def lose_a_fact(suite: Path) -> tuple[str, str]:
     """Take a fact out of a recorded answer; return the case and the fact."""
     baseline = json.loads((suite / "baseline" / "baseline.json").read_text())["cases"]
-    done, report = run(suite)
+    done, _report = run(suite)
     assert done.code == 0
     outputs = [
         json.loads(line)
@@ -241,6 +239,8 @@ def test_check_says_what_the_suite_holds(suite: Path) -> None:
     golden = read_golden(suite)
     done = evalnb("check", "golden/support", folder=suite.parents[1])
     assert done.code == 0
-    assert done.out.splitlines()[0] == f"support: {len(golden)} cases, golden version {golden.version}"
+    assert (
+        done.out.splitlines()[0] == f"support: {len(golden)} cases, golden version {golden.version}"
+    )
     assert "warning: no case is tagged" not in done.out
     assert "nothing passes in the baseline" not in done.out

@@ -16,7 +16,10 @@ NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 
 def small_notebook(path: Path, *cells: str) -> Path:
     notebook = nbformat.v4.new_notebook()
-    notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}, "language_info": {"name": "python"}}
+    notebook.metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3"},
+        "language_info": {"name": "python"},
+    }
     first = nbformat.v4.new_code_cell("limit: int = 3  # how many")
     first.metadata["tags"] = ["parameters"]
     notebook.cells = [first, *(nbformat.v4.new_code_cell(cell) for cell in cells)]

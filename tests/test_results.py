@@ -24,7 +24,7 @@ from evalnb.systems import CallableSystem
 from tests.suites import make_suite
 
 NOW = datetime(2026, 12, 1, 4, 5, 6, tzinfo=UTC)
-CASES = [
+CASES: list[dict[str, Any]] = [
     {"id": "yes", "input": "a?", "must_contain": ["yes"], "language": "en", "tags": ["common"]},
     {"id": "no", "input": "b?", "must_contain": ["no"], "rubric": None, "language": "ja"},
     {"id": "broken", "input": "c?", "expected_exact": "x"},

@@ -13,7 +13,16 @@ from tests.suites import REPOSITORY, copy_of_support
 
 def test_the_main_job_runs_from_the_wheel(tmp_path: Path) -> None:
     dist, installed, elsewhere = (tmp_path / name for name in ("dist", "installed", "elsewhere"))
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", dist]
+    build = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        "wheel",
+        "--directory",
+        str(dist),
+    ]
     subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True)
     (wheel,) = dist.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from evalnb.sse import message_to_events
+from evalnb.transport import Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +54,7 @@ def as_response(answer: Json, *, stream: bool) -> httpx2.Response:
     return httpx2.Response(200, json=answer)
 
 
-class FakeUpstream(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+class FakeUpstream(Upstream):
     """Gives its answers in turn, the last one for ever, and remembers the requests.
 
     A message is given the way it is asked for, streamed or not; a response is given as it is.
@@ -81,7 +82,7 @@ class FakeUpstream(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         return self.handle_request(request)
 
 
-class AnsweringUpstream(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+class AnsweringUpstream(Upstream):
     """Gives what a function makes of the request's body and its number, counted from 1."""
 
     def __init__(self, function: Callable[[Json, int], Json]) -> None:

@@ -46,8 +46,8 @@ def _lines(run: Run) -> Iterator[str]:
     overall = next(row for row in to_records(run.slices) if row["slice"] == "all")
     yield f"{manifest['suite']}: {_WORDS[run.exit_code]}"
     yield f"  {_rates(overall)}"
-    yield one_line(
-        f"  system {manifest['system']}, {manifest['mode']}, "
+    yield "  " + one_line(
+        f"system {manifest['system']}, {manifest['mode']}, "
         f"golden version {manifest['golden_version']}"
     )
     if manifest.get("notice"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from evalnb.matching import Matching
     from evalnb.systems import Output
 
-__all__ = ["Scorer", "Verdict", "listed", "quoted"]
+__all__ = ["Scorer", "Verdict", "listed", "quoted", "shown"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,22 @@ def quoted(text: str, *, limit: int = 60) -> str:
     """
     line = " ".join(text.split())
     return repr(line if len(line) <= limit else f"{line[: limit - 1]}…")
+
+
+def shown(value: Any, *, limit: int = 60) -> str:
+    """Return a JSON value for a reason: text between quotes, the rest as JSON, shortened.
+
+    Examples
+    --------
+    >>> shown({"a": [1, None]})
+    '{"a": [1, null]}'
+    """
+    if isinstance(value, str):
+        return quoted(value, limit=limit)
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    if not text.isprintable():
+        text = json.dumps(value, default=repr)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def listed(words: list[str]) -> str:

@@ -24,7 +24,7 @@ def schema(case: Case, output: Output, matching: Matching) -> Verdict:  # noqa: 
     try:
         value = parse_json(text)
     except JsonProblem as problem:
-        field = f"`{problem.field}` " if problem.field else ""
+        field = f"{quoted(problem.field)} " if problem.field else ""
         return Verdict(0.0, False, f"{field}{problem.message} Got {quoted(text)}")
     errors = schema_errors(case.expected_schema or {}, value)
     if not errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from evalnb.matching import contains
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["exact", "keywords", "must_contain", "must_not_include"]
 
 _DEFAULT_KEYWORD_RATIO = 0.5
+_RATIO_ROUNDING = 0.005
+"""2 of 3 is written 0.67 or 0.6667: a share stands for the count that it is nearest to."""
 
 
 def exact(case: Case, output: Output, matching: Matching) -> Verdict:  # noqa: ARG001
@@ -45,8 +48,7 @@ def keywords(case: Case, output: Output, matching: Matching) -> Verdict:
     reason = f"{found} of {len(wanted)} keywords, {needed:g} needed"
     if missing:
         reason += f"; missing: {listed(missing)}"
-    # Counts are compared: a share such as 2/3 has no exact decimal to be stated with.
-    return Verdict(value, found >= needed * len(wanted) - 1e-9, reason, raw_value=float(found))
+    return Verdict(value, found >= _count(needed, len(wanted)), reason, raw_value=float(found))
 
 
 def must_not_include(case: Case, output: Output, matching: Matching) -> Verdict:
@@ -57,6 +59,12 @@ def must_not_include(case: Case, output: Output, matching: Matching) -> Verdict:
     if found:
         return Verdict(0.0, False, f"includes {listed(found)}")
     return Verdict(1.0, True, f"includes none of {listed(banned)}")
+
+
+def _count(ratio: float, n: int) -> int:
+    """Return how many of `n` make the share `ratio`."""
+    nearest = round(ratio * n)
+    return nearest if abs(ratio - nearest / n) <= _RATIO_ROUNDING else math.ceil(ratio * n)
 
 
 def _absent(phrases: list[str], output: Output, matching: Matching) -> list[str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
-from evalnb.scorers.base import Verdict, quoted
+from evalnb.scorers.base import Verdict, quoted, shown
+from evalnb.systems import same_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +35,14 @@ def tool_calls(case: Case, output: Output, matching: Matching) -> Verdict:  # no
     pairs = _pairs(wanted, made, ordered=order != "any_order")
     missing = [call for index, call in enumerate(wanted) if index not in pairs]
     extra = [call for index, call in enumerate(made) if index not in pairs.values()]
-    passed = not missing and (order != "exact" or not extra)
+    # An empty list means that no tool may be called, in whatever order.
+    passed = not missing and not (extra and (order == "exact" or not wanted))
     share = len(pairs) / len(wanted) if wanted else 1.0
     value = share if passed or missing else 0.0
-    return Verdict(value, passed, _reason(missing, extra, made))
+    reason = _reason(missing, extra, made)
+    if missing and len(_pairs(wanted, made, ordered=False)) == len(wanted):
+        reason = f"called in another order: {_listed(made)}"
+    return Verdict(value, passed, reason)
 
 
 def _pairs(
@@ -89,23 +94,12 @@ def _fits(expected: ExpectedToolCall, call: ToolCall) -> bool:
     if (expected.match or "exact") == "exact" and set(call.arguments) != {*wanted, *patterns}:
         return False
     return all(
-        name in call.arguments and _same(call.arguments[name], value)
+        name in call.arguments and same_json(call.arguments[name], value)
         for name, value in wanted.items()
     ) and all(
         name in call.arguments and _matches(pattern, call.arguments[name])
         for name, pattern in patterns.items()
     )
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Compare as JSON: 1 is 1.0, but true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
 
 
 def _matches(pattern: str, value: Any) -> bool:
@@ -120,24 +114,29 @@ def _reason(
     if missing:
         parts.append(f"missing: {', '.join(_wanted_text(call) for call in missing)}")
     if extra:
-        parts.append(f"extra: {', '.join(_made_text(call) for call in extra)}")
+        parts.append(f"extra: {_listed(extra)}")
     if not made:
         parts.append("no tool was called")
-    return "; ".join(parts) or f"called {', '.join(_made_text(call) for call in made)}"
+    return "; ".join(parts) or f"called {_listed(made)}"
 
 
 def _wanted_text(call: ExpectedToolCall) -> str:
-    parts = [f"{name}={_shown(value)}" for name, value in (call.arguments or {}).items()]
+    parts = [f"{name}={shown(value)}" for name, value in (call.arguments or {}).items()]
     parts += [f"{name}=/{pattern}/" for name, pattern in (call.patterns or {}).items()]
     return f"{call.name}({', '.join(parts)})"
 
 
+def _listed(calls: Sequence[ToolCall]) -> str:
+    return ", ".join(map(_made_text, calls))
+
+
 def _made_text(call: ToolCall) -> str:
     if not isinstance(call.arguments, dict):
-        return f"{call.name}({_shown(call.arguments)})"
-    parts = [f"{name}={_shown(value)}" for name, value in call.arguments.items()]
-    return f"{call.name}({', '.join(parts)})"
+        return f"{_name(call.name)}({shown(call.arguments)})"
+    parts = [f"{_name(name)}={shown(value)}" for name, value in call.arguments.items()]
+    return f"{_name(call.name)}({', '.join(parts)})"
 
 
-def _shown(value: Any) -> str:
-    return quoted(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _name(name: str) -> str:
+    """Return a name that a model made up: as it is where it looks like one, else quoted."""
+    return name if regex.fullmatch(r"[\w.-]{1,64}", name) else quoted(name)

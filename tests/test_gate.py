@@ -1,0 +1,594 @@
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from evalnb.baseline import Baseline, count
+from evalnb.cases import Case
+from evalnb.frames import DECISION, MISSES, OUTPUTS, SCORES, NaReason, Outcome
+from evalnb.gate import decide, exit_code, outcome
+from evalnb.golden import GoldenSet, SuiteSettings
+from evalnb.waivers import Waiver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DAY = date(2026, 6, 1)
+PLANNED = ["no_judge", "skipped_by_rule", "not_applicable", "no_scorer"]
+ACCIDENTS = [str(reason) for reason in NaReason if reason not in PLANNED and reason != "miss"]
+
+
+def golden(
+    *ids: str, gate: dict[str, float] | None = None, slices: Sequence[str] = (), **fields: list[Any]
+) -> GoldenSet:
+    """Build cases with `exact` as their scorer; `fields` gives a value for each."""
+    return GoldenSet(
+        tuple(
+            Case.model_validate(
+                {"id": case_id, "input": "Hi", "expected_exact": "x"}
+                | {name: values[number] for name, values in fields.items()}
+            )
+            for number, case_id in enumerate(ids)
+        ),
+        SuiteSettings.model_validate({"gate": gate or {}, "slices": list(slices)}),
+    )
+
+
+def scores(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    """Build scores of (case, repeat, scorer, passed or NA reason[, value])."""
+    return SCORES.build(_score(*row) for row in rows)
+
+
+def _score(
+    case_id: str, repeat: int, scorer: str, result: bool | str, value: float | None = None
+) -> dict[str, Any]:
+    key = {"case_id": case_id, "repeat": repeat, "scorer": scorer}
+    if isinstance(result, str):
+        return {**key, "na_reason": result, "error": "why"}
+    return {
+        **key,
+        "passed": result,
+        "value": float(result) if value is None else value,
+        "reason": "right" if result else f"wrong in {repeat}",
+    }
+
+
+def exact(**results: bool | str) -> pd.DataFrame:
+    """Build scores of one repeat and one scorer, a case a keyword."""
+    return scores(*((case_id, 1, "exact", result) for case_id, result in results.items()))
+
+
+def accepted(frame: pd.DataFrame, suite: GoldenSet, **manifest: Any) -> Baseline:
+    content = {"golden_version": suite.version, "system": {"fingerprint": "f00d"}} | manifest
+    return Baseline(content, count(frame), OUTPUTS.empty())
+
+
+def waiver(case: str, scorer: str | None = None, *, expires: date = DAY) -> Waiver:
+    return Waiver(
+        case=case,
+        kind="known_failing",
+        scorer=scorer,
+        reason="shop is closed",
+        owner="kim",
+        expires=expires,
+    )
+
+
+def compare(
+    suite: GoldenSet, before: pd.DataFrame, now: pd.DataFrame, *waivers: Waiver
+) -> pd.DataFrame:
+    return decide(suite, now, accepted(before, suite), as_of=DAY, waivers=waivers)
+
+
+def said(decision: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return rule, outcome, case, scorer and slice of every row."""
+    rows = decision[["rule", "outcome", "case_id", "scorer", "slice"]]
+    return [
+        tuple(None if value is pd.NA else value for value in row)
+        for row in rows.itertuples(index=False)
+    ]
+
+
+def fall(where: str = "all", scorer: str = "exact") -> tuple[Any, ...]:
+    return ("drift", "fail", None, scorer, where)
+
+
+# Regressions and new failures
+
+
+def test_the_same_run_again_passes() -> None:
+    frame = exact(a=True, b=False)
+    decision = compare(golden("a", "b"), frame, frame)
+    assert_frame_equal(decision, DECISION.empty())
+    assert outcome(decision) == Outcome.PASS
+    assert exit_code(decision) == 0
+
+
+def test_what_passed_and_fails_now_is_a_regression() -> None:
+    # A wide margin keeps drift out of the way.
+    suite = golden("a", "b", gate={"margin": 1.0})
+    decision = compare(suite, exact(a=True, b=True), exact(a=False, b=True))
+    assert_frame_equal(
+        decision,
+        DECISION.build(
+            [
+                {
+                    "rule": "regression",
+                    "outcome": "fail",
+                    "case_id": "a",
+                    "scorer": "exact",
+                    "baseline": 1.0,
+                    "candidate": 0.0,
+                    "reason": "passed in the baseline, fails now: wrong in 1",
+                }
+            ]
+        ),
+    )
+    assert (outcome(decision), exit_code(decision)) == ("fail", 1)
+
+
+def test_improvements_elsewhere_hide_no_regression() -> None:
+    suite = golden("a", "b", "c", gate={"margin": 1.0})
+    decision = compare(suite, exact(a=True, b=False, c=False), exact(a=False, b=True, c=True))
+    assert said(decision) == [
+        ("regression", "fail", "a", "exact", None),
+        ("now_passing", "note", "b", "exact", None),
+        ("now_passing", "note", "c", "exact", None),
+    ]
+    assert exit_code(decision) == 1
+
+
+def test_one_scorer_of_a_case_that_fails_is_no_cover_for_another() -> None:
+    suite = golden("a", gate={"margin": 1.0})
+    before = scores(("a", 1, "exact", True), ("a", 1, "keywords", False))
+    now = scores(("a", 1, "exact", False), ("a", 1, "keywords", True))
+    assert said(compare(suite, before, now)) == [
+        ("regression", "fail", "a", "exact", None),
+        ("now_passing", "note", "a", "keywords", None),
+    ]
+
+
+def test_what_is_new_and_fails_blocks_and_what_is_new_and_passes_does_not() -> None:
+    suite = golden("a", "b", "c")
+    decision = compare(suite, exact(a=True), exact(a=True, b=False, c=True))
+    assert said(decision) == [("new_failure", "fail", "b", "exact", None)]
+    assert decision["reason"].tolist() == ["new, and fails: wrong in 1"]
+    assert decision["baseline"].isna().all()
+    assert exit_code(decision) == 1
+
+
+def test_a_new_expectation_of_an_old_case_is_new() -> None:
+    suite = golden("a", gate={"margin": 1.0})
+    now = scores(("a", 1, "exact", True), ("a", 1, "keywords", False))
+    assert said(compare(suite, exact(a=True), now)) == [
+        ("new_failure", "fail", "a", "keywords", None)
+    ]
+
+
+def test_what_failed_and_fails_is_known() -> None:
+    assert said(compare(golden("a"), exact(a=False), exact(a=False))) == []
+
+
+def test_what_was_not_scored_in_the_baseline_and_fails_now_is_stated() -> None:
+    decision = compare(golden("a"), exact(a="no_judge"), exact(a=False))
+    assert said(decision) == [("not_compared", "note", "a", "exact", None)]
+    assert exit_code(decision) == 0
+
+
+def test_an_unstable_case_that_was_stable_is_a_regression() -> None:
+    suite = golden("a", gate={"margin": 1.0})
+    before = scores(("a", 1, "exact", True), ("a", 2, "exact", True))
+    now = scores(("a", 1, "exact", True), ("a", 2, "exact", False))
+    decision = compare(suite, before, now)
+    assert said(decision) == [("regression", "fail", "a", "exact", None)]
+    assert decision["candidate"].tolist() == [0.5]
+    assert said(compare(suite, now, before)) == [("now_passing", "note", "a", "exact", None)]
+
+
+def test_reasons_of_all_repeats_are_given_once_each() -> None:
+    suite = golden("a", gate={"margin": 1.0})
+    before = scores(*(("a", n, "exact", True) for n in (1, 2)))
+    now = scores(*(("a", n, "exact", False) for n in (2, 1)))
+    assert compare(suite, before, now)["reason"].tolist() == [
+        "passed in the baseline, fails now: wrong in 1; wrong in 2"
+    ]
+
+
+# Waivers
+
+
+def test_a_waiver_lets_a_new_failure_and_a_regression_pass() -> None:
+    suite = golden("a", "b")
+    decision = compare(
+        suite, exact(a=True), exact(a=False, b=False), waiver("a"), waiver("b", "exact")
+    )
+    assert said(decision) == [
+        ("waived", "note", "a", "exact", None),
+        ("waived", "note", "b", "exact", None),
+    ]
+    assert decision["reason"].tolist() == [
+        (
+            "passed in the baseline, fails now: wrong in 1. Waived as known failing until 2026-06-01 "
+            "by kim: shop is closed"
+        ),
+        (
+            "new, and fails: wrong in 1. Waived as known failing until 2026-06-01 by kim: "
+            "shop is closed"
+        ),
+    ]
+    assert exit_code(decision) == 0
+
+
+def test_a_waiver_is_for_its_case_and_scorer_alone() -> None:
+    suite = golden("a", "b", gate={"margin": 1.0})
+    before = scores(("a", 1, "exact", True), ("a", 1, "keywords", True), ("b", 1, "exact", True))
+    now = scores(("a", 1, "exact", False), ("a", 1, "keywords", False), ("b", 1, "exact", False))
+    assert said(compare(suite, before, now, waiver("a", "keywords"))) == [
+        ("regression", "fail", "a", "exact", None),
+        ("regression", "fail", "b", "exact", None),
+        ("waived", "note", "a", "keywords", None),
+    ]
+
+
+def test_a_waived_failure_is_no_drift_either() -> None:
+    # The mean of `exact` and the pass rate of cases both fall from 1 to 0.5, by the waived case.
+    suite = golden("a", "b", gate={"margin": 0.0})
+    for given_waiver in (waiver("a"), waiver("a", "exact")):
+        decision = compare(suite, exact(a=True, b=True), exact(a=False, b=True), given_waiver)
+        assert said(decision) == [("waived", "note", "a", "exact", None)]
+
+
+def test_an_expired_waiver_blocks_and_waives_nothing() -> None:
+    suite = golden("a", "b", gate={"margin": 1.0})
+    old = waiver("a", expires=date(2026, 5, 31))
+    decision = compare(suite, exact(a=True, b=True), exact(a=False, b=True), old)
+    assert said(decision) == [
+        ("regression", "fail", "a", "exact", None),
+        ("waiver", "fail", "a", None, None),
+    ]
+    passing = compare(suite, exact(a=True, b=True), exact(a=True, b=True), old)
+    assert said(passing) == [("waiver", "fail", "a", None, None)]
+    assert passing["reason"].tolist() == [
+        (
+            "the waiver expired. Waived as known failing until 2026-05-31 by kim: shop is closed. "
+            "Renew or delete it."
+        )
+    ]
+    assert exit_code(passing) == 1
+
+
+def test_a_waiver_of_what_passes_is_noted() -> None:
+    suite = golden("a", "b")
+    frame = exact(a=True, b=True)
+    decision = compare(suite, frame, frame, waiver("a"), waiver("b", "exact"))
+    assert said(decision) == [
+        ("waived_passing", "note", "a", None, None),
+        ("waived_passing", "note", "b", "exact", None),
+    ]
+    assert exit_code(decision) == 0
+
+
+def test_a_waiver_of_a_case_is_needed_while_any_of_it_fails() -> None:
+    suite = golden("a")
+    frame = scores(("a", 1, "exact", True), ("a", 1, "keywords", False))
+    assert said(compare(suite, frame, frame, waiver("a"))) == []
+    assert said(compare(suite, frame, frame, waiver("a", "exact"))) == [
+        ("waived_passing", "note", "a", "exact", None)
+    ]
+
+
+# Drift
+
+
+def test_a_fall_of_exactly_the_margin_does_not_block() -> None:
+    # 50 cases that pass at 0.98 and at 0.96 each: the mean falls by 0.02.
+    suite = golden(*(f"c{n}" for n in range(50)))
+    before = scores(*((f"c{n}", 1, "exact", True, 0.98) for n in range(50)))
+    now = scores(*((f"c{n}", 1, "exact", True, 0.96) for n in range(50)))
+    assert said(compare(suite, before, now)) == []
+    now = scores(*((f"c{n}", 1, "exact", True, 0.9599) for n in range(50)))
+    decision = compare(suite, before, now)
+    assert said(decision) == [fall()]
+    assert decision["reason"].tolist() == [
+        "the mean of `exact` fell by 0.020 over 50 cases; the margin is 0.02"
+    ]
+    assert decision[["baseline", "candidate"]].iloc[0].tolist() == pytest.approx([0.98, 0.9599])
+    assert exit_code(decision) == 1
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.1, 0.2, 0.3, 0.7])
+def test_margins_hold_whatever_their_binary_form(margin: float) -> None:
+    suite = golden("a", gate={"margin": margin})
+    before = scores(("a", 1, "exact", True, 1.0))
+    now = scores(("a", 1, "exact", True, 1.0 - margin))
+    assert said(compare(suite, before, now)) == []
+
+
+def test_the_pass_rate_of_cases_drifts_too() -> None:
+    decision = compare(golden("a", "b"), exact(a=True, b=True), exact(a=False, b=True))
+    assert said(decision) == [
+        ("regression", "fail", "a", "exact", None),
+        fall(scorer="(case)"),
+        fall(),
+    ]
+    assert decision["reason"].tolist()[1] == (
+        "the pass rate of cases fell by 0.500 over 2 cases; the margin is 0.02"
+    )
+
+
+def test_a_fall_in_one_language_blocks_though_the_whole_holds() -> None:
+    # en rises from 0.5 to 0.7, de falls from 0.9 to 0.7; all stay at 0.7, and all pass.
+    suite = golden("a", "b", slices=["language"], language=["en", "de"])
+    before = scores(("a", 1, "exact", True, 0.5), ("b", 1, "exact", True, 0.9))
+    now = scores(("a", 1, "exact", True, 0.7), ("b", 1, "exact", True, 0.7))
+    decision = compare(suite, before, now)
+    assert said(decision) == [fall("language=de")]
+    assert decision["reason"].tolist() == [
+        "the mean of `exact` in language=de fell by 0.200 over 1 cases; the margin is 0.02"
+    ]
+    assert exit_code(decision) == 1
+
+
+def test_a_case_counts_in_each_of_its_slices_once() -> None:
+    # Tag x: a falls by 0.04 and b stays; if a counted twice, x would fall by 0.0267.
+    suite = golden(
+        "a", "b", slices=["tags", "split"], tags=[["x", "y", "x"], ["x"]], split=["dev", None]
+    )
+    before = scores(("a", 1, "exact", True, 1.0), ("b", 1, "exact", True, 1.0))
+    now = scores(("a", 1, "exact", True, 0.96), ("b", 1, "exact", True, 1.0))
+    assert said(compare(suite, before, now)) == [fall("split=dev"), fall("tags=y")]
+
+
+def test_drift_compares_what_both_sides_have() -> None:
+    # b has a low value now and none before, c a high one before and none now.
+    suite = golden("a", "b", "c", gate={"margin": 0.0, "na_budget": 1.0})
+    before = scores(("a", 1, "exact", True), ("c", 1, "exact", False, 0.9))
+    now = scores(("a", 1, "exact", True), ("b", 1, "exact", True, 0.1), ("c", 1, "exact", "server"))
+    assert said(compare(suite, before, now)) == [("not_compared", "note", "c", "exact", None)]
+
+
+# Missing values
+
+
+@pytest.mark.parametrize("reason", ACCIDENTS)
+def test_what_passed_and_is_missing_now_is_inconclusive(reason: str) -> None:
+    suite = golden("a", "b", gate={"na_budget": 1.0})
+    decision = compare(suite, exact(a=True, b=True), exact(a=reason, b=True))
+    assert said(decision) == [("na", "inconclusive", "a", "exact", None)]
+    assert decision["reason"].tolist() == [
+        f"passed in the baseline and could not be scored now: {reason}"
+    ]
+    assert exit_code(decision) == 2
+
+
+def test_one_repeat_that_is_missing_is_enough() -> None:
+    suite = golden("a", gate={"na_budget": 1.0})
+    before = scores(("a", 1, "exact", True), ("a", 2, "exact", True))
+    now = scores(("a", 1, "exact", True), ("a", 2, "exact", "server"))
+    assert said(compare(suite, before, now)) == [("na", "inconclusive", "a", "exact", None)]
+
+
+def test_a_failure_is_told_beside_what_is_missing() -> None:
+    suite = golden("a", gate={"na_budget": 1.0, "margin": 1.0})
+    before = scores(("a", 1, "exact", True), ("a", 2, "exact", True))
+    now = scores(("a", 1, "exact", False), ("a", 2, "exact", "server"))
+    decision = compare(suite, before, now)
+    assert said(decision) == [
+        ("na", "inconclusive", "a", "exact", None),
+        ("regression", "fail", "a", "exact", None),
+    ]
+    assert exit_code(decision) == 2
+
+
+def test_the_budget_of_missing_values_may_be_used_up() -> None:
+    # 4 scores, of which 1 is missing: 25%.
+    before = exact(a=False, b=True, c=True, d=True)
+    now = exact(a="server", b=True, c=True, d=True)
+    exact_budget = golden("a", "b", "c", "d", gate={"na_budget": 0.25})
+    decision = compare(exact_budget, before, now)
+    assert said(decision) == [("not_compared", "note", "a", "exact", None)]
+    assert decision["reason"].tolist() == ["is not scored now: server"]
+    less = golden("a", "b", "c", "d", gate={"na_budget": 0.24})
+    decision = compare(less, before, now)
+    assert said(decision)[0] == ("na", "inconclusive", None, None, None)
+    assert decision["reason"].tolist()[0] == (
+        "1 of 4 scores are missing by accident (1 server); the budget is 24%"
+    )
+
+
+@pytest.mark.parametrize("reason", PLANNED)
+def test_what_is_missing_by_plan_uses_no_budget_and_is_stated(reason: str) -> None:
+    suite = golden("a", "b")
+    both = exact(a=True, b=reason)
+    assert said(compare(suite, both, both)) == []
+    decision = compare(suite, exact(a=True, b=True), both)
+    assert said(decision) == [("not_compared", "note", "b", "exact", None)]
+    assert decision["reason"].tolist() == [f"is not scored now: {reason}"]
+
+
+def test_a_case_without_any_score_is_inconclusive() -> None:
+    decision = compare(golden("a", "b"), exact(a=True), exact(a=True))
+    assert said(decision) == [("na", "inconclusive", "b", None, None)]
+    nothing = compare(golden("a"), exact(a=True), SCORES.empty())
+    assert said(nothing) == [("na", "inconclusive", "a", None, None)]
+    assert exit_code(nothing) == 2
+
+
+def test_what_is_gone_is_inconclusive() -> None:
+    before = scores(
+        ("a", 1, "exact", True),
+        ("a", 1, "keywords", True),
+        ("a", 1, "rubric", "no_judge"),
+        ("b", 1, "exact", False),
+    )
+    decision = compare(golden("a"), before, exact(a=True))
+    assert said(decision) == [
+        ("gone", "inconclusive", "a", "keywords", None),
+        ("gone", "inconclusive", "b", None, None),
+    ]
+    assert exit_code(decision) == 2
+
+
+# Misses
+
+
+def misses(*rows: tuple[str, int, str]) -> pd.DataFrame:
+    return MISSES.build(
+        {"case_id": case_id, "repeat": 1, "occurrence": n, "key": "k", "explanation": explanation}
+        for case_id, n, explanation in rows
+    )
+
+
+def test_a_miss_has_an_exit_code_of_its_own() -> None:
+    suite = golden("a", "b")
+    decision = decide(
+        suite,
+        exact(a="miss", b=True),
+        accepted(exact(a=True, b=True), suite),
+        as_of=DAY,
+        misses=misses(("a", 2, "tools changed"), ("a", 1, "system changed")),
+    )
+    assert said(decision) == [("miss", "inconclusive", "a", None, None)]
+    assert decision["reason"].tolist() == [
+        "a request is not recorded: system changed; tools changed"
+    ]
+    assert (outcome(decision), exit_code(decision)) == ("inconclusive", 3)
+
+
+def test_a_miss_counts_without_its_explanation() -> None:
+    decision = compare(golden("a"), exact(a=True), exact(a="miss"))
+    assert said(decision) == [("miss", "inconclusive", "a", None, None)]
+    assert decision["reason"].tolist() == ["a request is not recorded: why"]
+    assert exit_code(decision) == 3
+
+
+def test_a_miss_is_taken_from_no_budget() -> None:
+    suite = golden("a", gate={"na_budget": 1.0})
+    assert exit_code(compare(suite, exact(a=False), exact(a="miss"))) == 3
+
+
+def test_a_miss_comes_before_inconclusive_before_a_failure() -> None:
+    suite = golden("a", "b", "c", gate={"margin": 1.0, "na_budget": 1.0})
+    before = exact(a=True, b=True, c=True)
+    codes = {
+        "c": exit_code(compare(suite, before, exact(a=True, b=True, c=False))),
+        "bc": exit_code(compare(suite, before, exact(a=True, b="server", c=False))),
+        "abc": exit_code(compare(suite, before, exact(a="miss", b="server", c=False))),
+        "ac": exit_code(compare(suite, before, exact(a="miss", b=True, c=False))),
+        "ab": exit_code(compare(suite, before, exact(a="miss", b="server", c=True))),
+    }
+    assert codes == {"c": 1, "bc": 2, "abc": 3, "ac": 3, "ab": 3}
+    decision = compare(suite, before, exact(a="miss", b="server", c=False))
+    assert decision["rule"].tolist() == ["miss", "na", "regression"]
+
+
+# What changed around it
+
+
+def test_without_a_baseline_nothing_is_decided() -> None:
+    decision = decide(golden("a"), exact(a=True), None, as_of=DAY)
+    assert said(decision) == [("no_baseline", "inconclusive", None, None, None)]
+    assert exit_code(decision) == 2
+
+
+def test_changes_of_golden_set_and_system_are_noted() -> None:
+    suite = golden("a")
+    baseline = accepted(exact(a=True), suite, golden_version="old")
+    decision = decide(
+        suite, exact(a=True), baseline, as_of=DAY, system_fingerprint="beef", unused_cassettes=["k"]
+    )
+    assert said(decision) == [
+        ("golden_changed", "note", None, None, None),
+        ("system_changed", "note", None, None, None),
+        ("unused_cassettes", "note", None, None, None),
+    ]
+    assert decision["reason"].tolist()[:2] == [
+        f"the golden set changed since the baseline: old to {suite.version}",
+        "the system changed since the baseline: f00d to beef",
+    ]
+    assert exit_code(decision) == 0
+    same = decide(
+        suite, exact(a=True), accepted(exact(a=True), suite), as_of=DAY, system_fingerprint="f00d"
+    )
+    assert said(same) == []
+
+
+# Properties
+
+results = st.sampled_from([True, False, *PLANNED, "server", "miss"])
+
+
+@st.composite
+def runs(draw: st.DrawFn, ids: str = "abc") -> pd.DataFrame:
+    """A scores frame of three cases, two repeats and two scorers."""
+    return scores(
+        *(
+            (case_id, repeat, scorer, result, value if isinstance(result, bool) else None)
+            for case_id in ids
+            for repeat in (1, 2)
+            for scorer in ("exact", "keywords")
+            for result in [draw(results)]
+            for value in [draw(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]))]
+        )
+    )
+
+
+SUITE = golden("a", "b", "c", slices=["language"], language=["en", "de", "de"])
+
+
+@given(runs())
+@settings(max_examples=60)
+def test_any_run_passes_against_itself_unless_it_has_accidents(frame: pd.DataFrame) -> None:
+    decision = compare(SUITE, frame, frame)
+    reasons = set(frame["na_reason"].dropna())
+    expected = 3 if "miss" in reasons else 2 if "server" in reasons else 0
+    assert exit_code(decision) == expected
+    assert not (decision["outcome"] == "fail").any()
+
+
+@given(runs(), runs(), st.randoms(use_true_random=False))
+@settings(max_examples=60)
+def test_the_order_of_rows_changes_nothing(
+    before: pd.DataFrame, now: pd.DataFrame, random: Any
+) -> None:
+    def shuffled(frame: pd.DataFrame) -> pd.DataFrame:
+        order = list(range(len(frame)))
+        random.shuffle(order)
+        return frame.iloc[order].reset_index(drop=True)
+
+    waivers = [waiver("b", "exact"), waiver("c")]
+    decision = compare(SUITE, before, now, *waivers)
+    again = compare(SUITE, shuffled(before), shuffled(now), *waivers[::-1])
+    assert_frame_equal(decision, again)
+
+
+@given(runs(), runs())
+@settings(max_examples=60)
+def test_nothing_that_passed_is_lost_unsaid(before: pd.DataFrame, now: pd.DataFrame) -> None:
+    """Whatever passed in every repeat and does not now has a row that blocks, or says why not."""
+
+    def passing(frame: pd.DataFrame) -> set[tuple[str, str]]:
+        counts = count(frame)
+        counts = counts[(counts["scorer"] != "(case)") & (counts["n_scored"] > 0)]
+        counts = counts[counts["n_passed"] == counts["n_scored"]]
+        return set(zip(counts["case_id"], counts["scorer"], strict=True))
+
+    lost = passing(before) - passing(now)
+    decision = compare(SUITE, before, now)
+    named = {(row[2], row[3]) for row in said(decision)} | {
+        (row[2], scorer)
+        for row in said(decision)
+        if row[0] == "miss"
+        for scorer in ("exact", "keywords")
+    }
+    assert lost <= named
+    failing = now[(now["passed"] == False).fillna(False)]  # noqa: E712
+    failing_pairs = set(zip(failing["case_id"], failing["scorer"], strict=True))
+    if lost & failing_pairs:
+        assert exit_code(decision) != 0

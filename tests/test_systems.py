@@ -1,0 +1,505 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+
+from evalnb.cases import Case
+from evalnb.errors import InputError
+from evalnb.golden import GoldenSet, SuiteSettings
+from evalnb.systems import (
+    CallableSystem,
+    Output,
+    PromptSystem,
+    System,
+    ToolCall,
+    load_system,
+    same_json,
+    suite_systems,
+)
+from tests.suites import make_suite
+from tests.upstreams import FakeUpstream, message, tool_use
+
+PROMPT = """
+model = "claude-haiku-5-5"
+max_tokens = 100
+system = \"\"\"
+Answer in one sentence.
+\"\"\"
+
+[parameters]
+thinking = { type = "disabled" }
+
+[[tools]]
+name = "look"
+description = "Look up an order."
+input_schema = { type = "object", properties = { id = { type = "integer" } } }
+
+[[tools]]
+name = "refund"
+description = "Refund an order."
+input_schema = { type = "object" }
+"""
+
+LOOK = {
+    "name": "look",
+    "description": "Look up an order.",
+    "input_schema": {"type": "object", "properties": {"id": {"type": "integer"}}},
+}
+REFUND = {
+    "name": "refund",
+    "description": "Refund an order.",
+    "input_schema": {"type": "object"},
+}
+BARE = 'model = "m"\nmax_tokens = 1\n'
+
+
+def case(**fields: Any) -> Case:
+    given = {"messages", "turns"} & set(fields)
+    return Case.model_validate({"id": "a"} | ({} if given else {"input": "Hi"}) | fields)
+
+
+def system(folder: Path, text: str = PROMPT, name: str = "v1") -> PromptSystem:
+    path = folder / f"{name}.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_system(GoldenSet(()), str(path))
+
+
+# Requests
+
+
+def test_a_request_is_the_prompt_file_with_the_case(tmp_path: Path) -> None:
+    assert system(tmp_path).request(case()) == {
+        "model": "claude-haiku-5-5",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "Hi"}],
+        "thinking": {"type": "disabled"},
+        "system": "Answer in one sentence.",
+        "tools": [LOOK, REFUND],
+    }
+
+
+def test_a_bare_prompt_file_asks_for_nothing_more(tmp_path: Path) -> None:
+    bare = system(tmp_path, BARE)
+    plain = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}]}
+    assert bare.request(case()) == plain
+    assert bare.request(case(state={})) == plain
+    assert bare.model == "m"
+
+
+def test_passages_stand_above_the_question(tmp_path: Path) -> None:
+    context = [{"id": "p1", "text": "Refunds take 5 days."}, {"text": "Shipping is free."}]
+    above = "Context:\nRefunds take 5 days.\nShipping is free."
+    bare = system(tmp_path, BARE)
+    assert bare.request(case(context=context))["messages"] == [
+        {"role": "user", "content": f"{above}\n\nQuestion: Hi"}
+    ]
+    history = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "user", "content": "When?"},
+    ]
+    found = bare.request(case(messages=history, context=context))["messages"]
+    assert found[:2] == history[:2]
+    assert found[2] == {"role": "user", "content": f"{above}\n\nQuestion: When?"}
+
+
+def test_passages_stand_above_a_question_in_blocks_and_below_results(tmp_path: Path) -> None:
+    bare = system(tmp_path, BARE)
+    question = {"type": "text", "text": "When?"}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "7"}
+    passages = {"type": "text", "text": "Context:\nRefunds take 5 days."}
+    for blocks, expected in (
+        ([question], [passages, question]),
+        ([result, question], [result, passages, question]),
+    ):
+        asked = case(
+            messages=[{"role": "user", "content": blocks}],
+            context=[{"text": "Refunds take 5 days."}],
+        )
+        assert bare.request(asked)["messages"] == [{"role": "user", "content": expected}]
+        assert asked.messages is not None
+        assert asked.messages[0].content == blocks  # the case stays as it is
+
+
+def test_a_history_is_sent_as_it_is(tmp_path: Path) -> None:
+    history = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": [{"type": "text", "text": "Yes?"}]},
+        {"role": "user", "content": "Where is order 7?"},
+    ]
+    assert system(tmp_path).request(case(messages=history))["messages"] == history
+
+
+def test_the_state_ends_the_system_prompt(tmp_path: Path) -> None:
+    state = {"date": "2026-06-01", "vip": True, "cart": ["Mütze", 2], "user": None}
+    lines = 'Session:\n- date: 2026-06-01\n- vip: true\n- cart: ["Mütze", 2]\n- user: null'
+    found = system(tmp_path).request(case(state=state))["system"]
+    assert found == f"Answer in one sentence.\n\n{lines}"
+    assert system(tmp_path, BARE).request(case(state=state))["system"] == lines
+
+
+def test_a_case_chooses_its_tools(tmp_path: Path) -> None:
+    prompt = system(tmp_path)
+    assert prompt.request(case(tools=["refund"]))["tools"] == [REFUND]
+    assert prompt.request(case(tools=["refund", "look"]))["tools"] == [REFUND, LOOK]
+    assert "tools" not in prompt.request(case(tools=[]))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "hint"),
+    [
+        (PROMPT, "refunds", "Did you mean 'refund'?"),
+        (PROMPT, "zzz", "It has: look, refund."),
+        (BARE, "look", "It has: none."),
+    ],
+)
+def test_an_unknown_tool_is_told(tmp_path: Path, text: str, name: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        system(tmp_path, text).request(case(tools=[name]))
+    assert str(caught.value) == f"case a offers the tool '{name}', unknown to v1. {hint}"
+
+
+def test_a_schema_asks_for_structured_output(tmp_path: Path) -> None:
+    schema = {"type": "object"}
+    form = {"type": "json_schema", "schema": schema}
+    found = system(tmp_path).request(case(expected_schema=schema))
+    assert found["output_config"] == {"format": form}
+    effort = BARE + '[parameters]\noutput_config = { effort = "low", format = "old" }\n'
+    found = system(tmp_path, effort).request(case(expected_schema=schema))
+    assert found["output_config"] == {"effort": "low", "format": form}
+    found = system(tmp_path, effort).request(case())
+    assert found["output_config"] == {"effort": "low", "format": "old"}
+
+
+def test_turns_cannot_be_played_yet(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="case a has `turns`, which prompt files cannot play yet"):
+        system(tmp_path).request(case(turns=[{"input": "Hi"}]))
+
+
+# Prompt files
+
+
+def problems(folder: Path, text: str) -> list[tuple[str, str]]:
+    with pytest.raises(InputError, match="the prompt file cannot be used") as caught:
+        system(folder, text)
+    return [(problem.field, problem.message) for problem in caught.value.problems]
+
+
+def test_all_problems_of_a_prompt_file_are_told(tmp_path: Path) -> None:
+    text = """
+        modell = "m"
+        max_tokens = 0
+        [[tools]]
+        name = "two words"
+        description = "two\\nlines"
+        input_schema = {}
+    """
+    assert {field for field, _ in problems(tmp_path, text)} == {
+        "modell",
+        "model",
+        "max_tokens",
+        "tools.0.name",
+        "tools.0.description",
+    }
+
+
+@pytest.mark.parametrize("name", ["model", "max_tokens", "messages", "system", "tools", "stream"])
+def test_parameters_do_not_replace_what_the_case_says(tmp_path: Path, name: str) -> None:
+    ((field, message),) = problems(tmp_path, f"{BARE}[parameters]\n{name} = 1\n")
+    assert field == "parameters"
+    assert message.startswith(
+        f"must not hold `{name}`: the case and the prompt file's own fields say that"
+    )
+
+
+def test_a_system_is_found_by_path_or_name(tmp_path: Path) -> None:
+    golden = make_suite(tmp_path / "shop", [{"id": "a", "input": "Hi", "expected_exact": "x"}])
+    (tmp_path / "shop" / "systems" / "v2.toml").write_text(BARE)
+    elsewhere = tmp_path / "v3.toml"
+    elsewhere.write_text(BARE)
+    assert load_system(golden).name == "v1"
+    for name in ("v2", "systems/v2.toml", str(tmp_path / "shop" / "systems" / "v2.toml")):
+        assert (load_system(golden, name).name, load_system(golden, name).model) == ("v2", "m")
+    assert load_system(golden, str(elsewhere)).name == "v3"
+    with pytest.raises(InputError, match="there is no prompt file at v9"):
+        load_system(golden, "v9")
+
+
+def test_all_systems_of_a_suite_are_listed_once(tmp_path: Path) -> None:
+    for setting, names in (
+        ("", ["v1", "v2"]),
+        ('system = "v2"', ["v1", "v2"]),
+        ('system = "other.toml"', ["v1", "v2", "other"]),
+    ):
+        golden = make_suite(
+            tmp_path / "shop", [{"id": "a", "input": "Hi", "expected_exact": "x"}], setting
+        )
+        (tmp_path / "shop" / "systems" / "v2.toml").write_text(BARE)
+        (tmp_path / "shop" / "other.toml").write_text(PROMPT)
+        assert [found.name for found in suite_systems(golden)] == names
+    assert suite_systems(GoldenSet((), SuiteSettings())) == []
+
+
+# Fingerprints
+
+
+def test_the_fingerprint_does_not_follow_the_formatting(tmp_path: Path) -> None:
+    one = system(tmp_path, 'model = "m"\nmax_tokens = 1\nsystem = "Hi"\n')
+    other = system(tmp_path, "# a comment\nsystem='Hi'\n\nmax_tokens = 1\nmodel = 'm'\n", "v2")
+    assert one.fingerprint == other.fingerprint
+    assert len(one.fingerprint) == 12
+
+
+def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
+    changes = [
+        PROMPT,
+        PROMPT.replace("5-5", "5-6"),
+        PROMPT.replace("100", "101"),
+        PROMPT.replace("one sentence", "two sentences"),
+        PROMPT.replace("disabled", "adaptive"),
+        PROMPT.replace("thinking =", "thought ="),
+        PROMPT.replace("Look up an order.", "Look up an order"),
+        PROMPT.replace('"integer"', '"string"'),
+        PROMPT.replace('name = "refund"', 'name = "pay_back"'),
+    ]
+    assert len({system(tmp_path, text).fingerprint for text in changes}) == len(changes)
+
+
+# Answers
+
+
+def answer(prompt: PromptSystem, asked: Case, *answers: dict[str, Any]) -> tuple[Output, list[Any]]:
+    """Let a system answer a case with what the API gives in turn; return its requests too."""
+    upstream = FakeUpstream(*answers)
+
+    async def ask() -> Output:
+        http = anthropic.DefaultAsyncHttpxClient(transport=upstream)
+        async with anthropic.AsyncAnthropic(api_key="x", http_client=http) as client:
+            return await prompt.answer(asked, client)
+
+    return asyncio.run(ask()), upstream.bodies
+
+
+def calling(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return message(content=list(blocks), stop_reason="tool_use")
+
+
+MOCK = {
+    "look": [
+        {"arguments": {"id": 7}, "result": {"state": "zurück", "id": 7}},
+        {"arguments": {"id": 8}, "result": "broken", "is_error": True},
+        {"arguments": {"id": 1}, "result": None},
+    ]
+}
+
+
+def test_an_answer_without_tools_takes_one_request(tmp_path: Path) -> None:
+    prompt = system(tmp_path)
+    output, requests = answer(prompt, case(), message("Hello."))
+    assert output == Output(
+        "Hello.",
+        [],
+        [{"role": "assistant", "content": [{"type": "text", "text": "Hello."}]}],
+        "end_turn",
+    )
+    assert requests == [prompt.request(case())]
+
+
+def test_a_field_that_the_client_does_not_know_reaches_the_api(tmp_path: Path) -> None:
+    prompt = system(tmp_path, BARE + "[parameters]\nbrand_new = { a = 1 }\n")
+    _, requests = answer(prompt, case(), message("Hello."))
+    assert requests == [prompt.request(case())]
+    assert requests[0]["brand_new"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "ab"),
+        ([{"type": "text", "text": ""}], ""),
+        ([], None),
+    ],
+)
+def test_the_text_is_that_of_all_blocks(tmp_path: Path, content: list[Any], text: str) -> None:
+    output, _ = answer(system(tmp_path), case(), message(content=content, stop_reason="refusal"))
+    assert (output.text, output.stop_reason) == (text, "refusal")
+
+
+def test_the_first_call_of_an_unscripted_tool_ends_the_answer(tmp_path: Path) -> None:
+    call = tool_use("refund", {"id": 7, "note": None}, "t1")
+    text = {"type": "text", "text": "One moment."}
+    output, requests = answer(system(tmp_path), case(tools_mock=MOCK), calling(text, call))
+    assert len(requests) == 1
+    assert output.text == "One moment."
+    assert output.tool_calls == [ToolCall("refund", {"id": 7, "note": None})]
+    assert output.stop_reason == "tool_use"
+
+
+def test_a_scripted_tool_is_played(tmp_path: Path) -> None:
+    prompt, asked = system(tmp_path), case(tools_mock=MOCK)
+    call = tool_use("look", {"id": 7, "more": 1}, "t1")
+    output, requests = answer(prompt, asked, calling(call), message("It is back."))
+    turn = [
+        {"role": "assistant", "content": [call]},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t1",
+                    "content": '{"state": "zurück", "id": 7}',
+                }
+            ],
+        },
+    ]
+    assert requests[1] == {**prompt.request(asked), "messages": [*requests[0]["messages"], *turn]}
+    assert output.text == "It is back."
+    assert output.tool_calls == [ToolCall("look", {"id": 7, "more": 1})]
+    last = {"role": "assistant", "content": [{"type": "text", "text": "It is back."}]}
+    assert output.messages == [*turn, last]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "is_error"),
+    [
+        ({"id": 8}, "broken", True),
+        ({"id": 1}, "null", None),
+        ({"id": 1.0}, "null", None),
+        ({"id": True}, "No result for these arguments.", True),
+        ({"id": "7"}, "No result for these arguments.", True),
+        ({}, "No result for these arguments.", True),
+    ],
+)
+def test_results_are_chosen_by_arguments(
+    tmp_path: Path, arguments: dict[str, Any], content: str, is_error: bool | None
+) -> None:
+    call = calling(tool_use("look", arguments, "t1"))
+    _, requests = answer(system(tmp_path), case(tools_mock=MOCK), call, message())
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
+    if is_error:
+        result["is_error"] = is_error  # type: ignore[assignment]
+    assert requests[1]["messages"][-1] == {"role": "user", "content": [result]}
+
+
+def test_a_result_without_arguments_fits_every_call(tmp_path: Path) -> None:
+    for scripted in ({"result": "x"}, {"result": "x", "arguments": {}}):
+        asked = case(tools_mock={"look": [scripted]})
+        _, requests = answer(
+            system(tmp_path), asked, calling(tool_use("look", {"any": 1}, "t1")), message()
+        )
+        assert requests[1]["messages"][-1]["content"][0]["content"] == "x"
+
+
+def test_calls_at_once_are_answered_at_once_or_not_at_all(tmp_path: Path) -> None:
+    look, refund = tool_use("look", {"id": 7}, "t1"), tool_use("refund", {}, "t2")
+    prompt, asked = system(tmp_path), case(tools_mock=MOCK)
+    output, requests = answer(prompt, asked, calling(look, tool_use("look", {}, "t3")), message())
+    results = requests[1]["messages"][-1]["content"]
+    assert [result["tool_use_id"] for result in results] == ["t1", "t3"]
+    output, requests = answer(prompt, asked, calling(look, refund))
+    assert len(requests) == 1
+    assert [call.name for call in output.tool_calls] == ["look", "refund"]
+
+
+def test_a_system_that_never_stops_is_stopped_after_eight_steps(tmp_path: Path) -> None:
+    call = calling(tool_use("look", {"id": 7}, "t1"))
+    output, requests = answer(system(tmp_path), case(tools_mock=MOCK), call)
+    assert len(requests) == 8
+    assert len(output.tool_calls) == 8
+    assert (output.text, output.stop_reason) == (None, "step_limit")
+
+
+# Functions
+
+
+def plain(case: Case, client: Any) -> str:
+    return "x"
+
+
+async def coroutine(case: Case, client: Any) -> Output:
+    return Output(f"to {case.input}")
+
+
+class Bot:
+    def __call__(self, case: Case, client: Any) -> str:
+        return f"{case.input} {client}"
+
+
+class AsyncBot:
+    async def __call__(self, case: Case, client: Any) -> str:
+        return f"{case.input} {client}"
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "is_async"),
+    [
+        (plain, "plain", False),
+        (coroutine, "coroutine", True),
+        (partial(plain, client=None), "plain", False),
+        (partial(coroutine, client=None), "coroutine", True),
+        (Bot(), "Bot", False),
+        (AsyncBot(), "AsyncBot", True),
+        (AsyncBot().__call__, "AsyncBot.__call__", True),
+    ],
+)
+def test_whatever_can_be_called_is_a_system(function: Any, name: str, is_async: bool) -> None:
+    found = CallableSystem(function)
+    assert (found.name, found.is_async) == (name, is_async)
+    assert isinstance(found, System)
+    assert len(found.fingerprint) == 12
+    assert CallableSystem(function, "mine").name == "mine"
+
+
+def test_a_coroutine_function_answers() -> None:
+    client = anthropic.AsyncAnthropic(api_key="x")
+    output = asyncio.run(CallableSystem(coroutine).answer(case(), client))
+    assert output == Output("to Hi")
+
+
+def test_the_fingerprint_of_a_function_follows_its_name_and_module() -> None:
+    prints = {CallableSystem(function).fingerprint for function in (plain, coroutine, Bot())}
+    assert len(prints) == 3
+    assert CallableSystem(plain).fingerprint == CallableSystem(plain, "mine").fingerprint
+
+
+def test_a_function_without_a_file_has_a_fingerprint() -> None:
+    # As in a notebook, where the module of a cell's functions is no file.
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec("def answer(case, client):\n    return 'x'\n", scope)
+    exec("def other(case, client):\n    return 'y'\n", scope)
+    prints = [CallableSystem(scope[name]).fingerprint for name in ("answer", "other")]
+    assert len({*prints}) == 2
+
+
+# JSON
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (0, False, False),
+        (True, True, True),
+        (None, None, True),
+        (None, False, False),
+        ("1", 1, False),
+        ([1, 2], [1.0, 2], True),
+        ([1], [True], False),
+        ([1], [1, 1], False),
+        ({"a": 1, "b": [None]}, {"b": [None], "a": 1.0}, True),
+        ({"a": 1}, {"a": True}, False),
+        ({"a": 1}, {"a": 1, "b": 1}, False),
+        ({}, [], False),
+    ],
+)
+def test_values_are_compared_as_json(one: Any, other: Any, same: bool) -> None:
+    assert same_json(one, other) is same
+    assert same_json(other, one) is same
+    assert same_json(json.loads(json.dumps(one)), one)
