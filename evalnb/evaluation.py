@@ -147,6 +147,9 @@ def _about_outputs(outputs: pd.DataFrame, scores: pd.DataFrame) -> dict[str, Any
         "na_by_plan": _counts(reasons[~is_accident(reasons)]),
         "na_by_accident": _counts(reasons[is_accident(reasons)]),
         "cost_usd": _total(outputs["cost_usd"]),
+        "models_without_price": sorted(
+            outputs.loc[outputs["cost_usd"].isna(), "model"].dropna().unique()
+        ),
         "input_tokens": _total(outputs["input_tokens"]),
         "output_tokens": _total(outputs["output_tokens"]),
     }

@@ -23,6 +23,7 @@ from evalnb.cassettes import Binding, Cassettes, Mode, bind
 from evalnb.clients import async_client, sync_client, upstream_of
 from evalnb.errors import EvalnbError, InputError
 from evalnb.frames import OUTPUTS, NaReason
+from evalnb.prices import response_cost_usd
 from evalnb.systems import STEP_LIMIT, CallableSystem, Output
 from evalnb.transport import CassetteFault, Upstream
 
@@ -235,6 +236,7 @@ def _usage(binding: Binding) -> dict[str, Any]:
     if not messages:
         return {}
     usages = [entry.response["usage"] or {} for entry in messages]
+    costs = [response_cost_usd(entry.response) for entry in messages]
     latencies = [entry.latency_ms for entry in messages if entry.latency_ms is not None]
 
     def total(name: str) -> int:
@@ -247,6 +249,7 @@ def _usage(binding: Binding) -> dict[str, Any]:
         "output_tokens": total("output_tokens"),
         "cache_read_tokens": total("cache_read_input_tokens"),
         "cache_write_tokens": total("cache_creation_input_tokens"),
+        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
         "latency_ms": sum(latencies) if latencies else None,
         "request_keys": [entry.key for entry in binding.exchanges],
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalnb.frames import Outcome, to_records
 from evalnb.reports.misses import miss_lines
-from evalnb.reports.numbers import pass_rate, rate
+from evalnb.reports.numbers import money, pass_rate, rate
 from evalnb.reports.text import one_line
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ def _lines(run: Run) -> Iterator[str]:
         f"system {manifest['system']}, {manifest['mode']}, "
         f"golden version {manifest['golden_version']}"
     )
+    if manifest.get("cost_usd"):
+        yield f"  cost {money(manifest['cost_usd'])} at list price"
+    for model in manifest.get("models_without_price") or []:
+        yield one_line(f"  no price is known for {model}: its cost is not counted")
     if manifest.get("notice"):
         yield f"  {manifest['notice']}"
     yield from _findings(run.decision, Outcome.FAIL, "blocks")

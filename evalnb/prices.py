@@ -1,0 +1,105 @@
+"""What a response costs, from the price table `prices.json`.
+
+Cost is a sum over requests, never a function of totals: a model may have prices by the length of
+each request's prompt.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from evalnb.names import LOCAL_MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["response_cost_usd"]
+
+_PER_TOKEN = 1e-6
+
+
+def response_cost_usd(response: Mapping[str, Any]) -> float | None:
+    """Return what one response of the Messages API costs at list price.
+
+    Parameters
+    ----------
+    response : a message with `model` and `usage`
+
+    Returns
+    -------
+    US dollars; None for a model without a price in the table
+        The local model costs nothing, nor does a refusal before any output. Batch, United States
+        inference and web searches count as the usage says.
+    """
+    model, usage = response.get("model"), response.get("usage") or {}
+    if model == LOCAL_MODEL:
+        return 0.0
+    row = _rows().get(str(model))
+    if row is None:
+        return None
+    if response.get("stop_reason") == "refusal" and not usage.get("output_tokens"):
+        return 0.0
+    rates = _rates(row, usage)
+    if rates is None:
+        return None
+    tokens = sum(float(rates[kind]) * number for kind, number in _tokens(usage).items())
+    searches = (usage.get("server_tool_use") or {}).get("web_search_requests") or 0
+    return tokens * _PER_TOKEN * _multiplier(row, usage) + searches * _web_search_usd()
+
+
+def _tokens(usage: Mapping[str, Any]) -> dict[str, int]:
+    """Return the tokens of a request by the kind of their price."""
+    written = usage.get("cache_creation_input_tokens") or 0
+    hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+    return {
+        "input": usage.get("input_tokens") or 0,
+        "cache_write_5m": written - hour,
+        "cache_write_1h": hour,
+        "cache_read": usage.get("cache_read_input_tokens") or 0,
+        "output": usage.get("output_tokens") or 0,
+    }
+
+
+def _rates(row: Mapping[str, Any], usage: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the prices that hold for one request, in US dollars per million tokens."""
+    if usage.get("speed") == "fast":
+        # Cached tokens have no fast price in the table: such a request has no known cost.
+        fast = row.get("fast_mode")
+        cached = any(usage.get(f"cache_{kind}_input_tokens") for kind in ("creation", "read"))
+        return None if fast is None or cached else {**row, **fast}
+    if "tiers" not in row:
+        return row
+    tokens = _tokens(usage)
+    prompt = sum(number for kind, number in tokens.items() if kind != "output")
+    tiers: list[dict[str, Any]] = row["tiers"]
+    limits = (tier["max_prompt_tokens"] for tier in tiers)
+    return next(
+        tier for tier, limit in zip(tiers, limits, strict=True) if limit is None or prompt <= limit
+    )
+
+
+def _multiplier(row: Mapping[str, Any], usage: Mapping[str, Any]) -> float:
+    batch = row["batch_multiplier"] if usage.get("service_tier") == "batch" else 1.0
+    place = _table()["multipliers"]["inference_geo_us"] if usage.get("inference_geo") == "us" else 1
+    return float(batch * place)
+
+
+def _web_search_usd() -> float:
+    return float(_table()["other"]["web_search_per_1000"]) / 1000
+
+
+@cache
+def _rows() -> dict[str, dict[str, Any]]:
+    models: dict[str, dict[str, Any]] = _table()["models"]
+    aliases = {alias: row for row in models.values() for alias in row.get("aliases", ())}
+    return {**models, **aliases}
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = (files("evalnb") / "prices.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
