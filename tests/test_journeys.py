@@ -121,6 +121,15 @@ def test_another_system_gives_a_diff_for_each_case_and_is_blocked(suite: Path) -
     assert red_cases(suite) == sorted(regressed)
 
 
+def test_a_blocked_run_keeps_its_executed_notebook(suite: Path) -> None:
+    done = evalnb("run", "golden/support", "--system", "v2", folder=suite.parents[1])
+    folder = latest_run(read_golden(suite))
+    executed = nbformat.read(folder / "golden_run.ipynb", 4)
+    assert done.code == 1
+    assert "support: BLOCKED" in done.out
+    assert all(cell["execution_count"] for cell in executed.cells if cell["cell_type"] == "code")
+
+
 def lose_a_fact(suite: Path) -> tuple[str, str]:
     """Take a fact out of a recorded answer; return the case and the fact."""
     baseline = json.loads((suite / "baseline" / "baseline.json").read_text())["cases"]

@@ -53,7 +53,7 @@ def _lines(run: Run) -> Iterator[str]:
     if manifest.get("cost_usd"):
         yield f"  cost {money(manifest['cost_usd'])} at list price"
     for model in manifest.get("models_without_price") or []:
-        yield one_line(f"  no price is known for {model}: its cost is not counted")
+        yield "  " + one_line(f"no price is known for {model}: its cost is not counted")
     if manifest.get("notice"):
         yield f"  {manifest['notice']}"
     yield from _findings(run.decision, Outcome.FAIL, "blocks")
