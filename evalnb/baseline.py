@@ -90,7 +90,7 @@ def read_baseline(golden: GoldenSet) -> Baseline | None:
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
     except JsonProblem as problem:
-        raise _damaged(path, f"cannot be read: it {problem.message}", problem.field) from problem
+        raise _damaged(path, problem.message, problem.field) from problem
     except (OSError, UnicodeDecodeError) as error:
         raise _damaged(path, f"cannot be read: {error}.") from error
     found = content.get("format") if isinstance(content, dict) else None
