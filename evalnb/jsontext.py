@@ -25,6 +25,7 @@ __all__ = [
     "dump_json",
     "parse_json",
     "read_lines",
+    "same_json",
     "write_atomically",
 ]
 
@@ -146,6 +147,23 @@ def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
             )
         )
     return lines, sorted(problems)
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Tell whether two values are the same as JSON: 1 is 1.0, but true is not 1.
+
+    Examples
+    --------
+    >>> same_json([1], [1.0]), same_json(1, True)
+    (True, False)
+    """
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_json(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return bool(one == other)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

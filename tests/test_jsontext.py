@@ -17,6 +17,7 @@ from evalnb.jsontext import (
     dump_json,
     parse_json,
     read_lines,
+    same_json,
     write_atomically,
 )
 
@@ -178,3 +179,28 @@ def test_a_reader_sees_the_old_content_or_the_new(tmp_path: Path) -> None:
     for writer in writers:
         writer.join()
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (0, False, False),
+        (True, True, True),
+        (None, None, True),
+        (None, False, False),
+        ("1", 1, False),
+        ([1, 2], [1.0, 2], True),
+        ([1], [True], False),
+        ([1], [1, 1], False),
+        ({"a": 1, "b": [None]}, {"b": [None], "a": 1.0}, True),
+        ({"a": 1}, {"a": True}, False),
+        ({"a": 1}, {"a": 1, "b": 1}, False),
+        ({}, [], False),
+    ],
+)
+def test_values_are_compared_as_json(one: Any, other: Any, same: bool) -> None:
+    assert same_json(one, other) is same
+    assert same_json(other, one) is same
+    assert same_json(json.loads(json.dumps(one)), one)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from evalnb.systems import (
     System,
     ToolCall,
     load_system,
-    same_json,
     suite_systems,
 )
 from tests.suites import make_suite
@@ -478,28 +476,3 @@ def test_a_function_without_a_file_has_a_fingerprint() -> None:
 
 
 # JSON
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (1, 1.0, True),
-        (1, True, False),
-        (0, False, False),
-        (True, True, True),
-        (None, None, True),
-        (None, False, False),
-        ("1", 1, False),
-        ([1, 2], [1.0, 2], True),
-        ([1], [True], False),
-        ([1], [1, 1], False),
-        ({"a": 1, "b": [None]}, {"b": [None], "a": 1.0}, True),
-        ({"a": 1}, {"a": True}, False),
-        ({"a": 1}, {"a": 1, "b": 1}, False),
-        ({}, [], False),
-    ],
-)
-def test_values_are_compared_as_json(one: Any, other: Any, same: bool) -> None:
-    assert same_json(one, other) is same
-    assert same_json(other, one) is same
-    assert same_json(json.loads(json.dumps(one)), one)

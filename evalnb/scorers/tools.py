@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
+from evalnb.jsontext import same_json
 from evalnb.scorers.base import Verdict, quoted, shown
-from evalnb.systems import same_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

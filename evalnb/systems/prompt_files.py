@@ -1,106 +1,33 @@
-"""The system under test: anything that answers a case through a client."""
+"""Prompt files: model, system prompt, tools and parameters of one request, in TOML."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic.functional_validators import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from evalnb.errors import InputError, nearest_name
-from evalnb.golden import GoldenSet, read_toml
+from evalnb.golden import read_toml
+from evalnb.jsontext import same_json
+from evalnb.systems.outputs import STEP_LIMIT, Output, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
 
     from anthropic import AsyncAnthropic
 
     from evalnb.cases import Case
 
-__all__ = [
-    "STEP_LIMIT",
-    "CallableSystem",
-    "Output",
-    "PromptSystem",
-    "System",
-    "ToolCall",
-    "load_system",
-    "same_json",
-    "suite_systems",
-]
+__all__ = ["PromptSystem", "read_prompt_file"]
 
 _MAX_STEPS = 8
-STEP_LIMIT = "step_limit"
-"""Stop reason of an answer that was still calling tools after the last step."""
 # Fields of a request that come from the case or from the prompt file's own fields.
 _OWN_FIELDS = ("model", "max_tokens", "messages", "system", "tools", "stream")
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """One tool call that the system made."""
-
-    name: str
-    arguments: Any
-
-
-def same_json(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same as JSON: 1 is 1.0, but true is not 1.
-
-    Examples
-    --------
-    >>> same_json([1], [1.0]), same_json(1, True)
-    (True, False)
-    """
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_json(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same_json, one, other))
-    return bool(one == other)
-
-
-@dataclass(frozen=True)
-class Output:
-    """What a system gave for a case.
-
-    Attributes
-    ----------
-    text : what the user is shown, None where the system gave no text
-    tool_calls : in order
-    messages : the trajectory after the case's input, as Messages API messages
-    stop_reason : of the last response, where the system knows it
-    """
-
-    text: str | None
-    tool_calls: Sequence[ToolCall] = ()
-    messages: Sequence[dict[str, Any]] = ()
-    stop_reason: str | None = None
-
-
-@runtime_checkable
-class System(Protocol):
-    """What the runner needs of a system."""
-
-    @property
-    def name(self) -> str:
-        """What the system is called in frames and reports."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of all that makes the system what it is, 12 hex digits."""
-
-    async def answer(self, case: Case, client: AsyncAnthropic) -> Output | str:
-        """Answer a case."""
-
 
 Single = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
 
@@ -227,86 +154,14 @@ class PromptSystem:
         return [known[name].model_dump() for name in names]
 
 
-@dataclass(frozen=True)
-class CallableSystem:
-    """A Python function `answer(case, client)` that returns an `Output` or text, async or not.
-
-    A synchronous function runs on a thread of its own; its client is synchronous too.
-    """
-
-    function: Callable[..., Awaitable[Output | str] | Output | str]
-    name: str = field(default="")
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            object.__setattr__(self, "name", self._qualname)
-
-    @property
-    def is_async(self) -> bool:
-        """Whether the function is a coroutine function."""
-        # An object with an asynchronous `__call__` is no coroutine function itself.
-        parts = (self.function, type(self.function).__call__)
-        return any(map(inspect.iscoroutinefunction, parts))
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the source of the function's module, 12 hex digits.
-
-        A function of a notebook's cell has no module on disk: there it is the function's source.
-        """
-        text = f"{self._qualname}\n{_source(self.function)}"
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-    async def answer(self, case: Case, client: AsyncAnthropic) -> Output | str:
-        """Call the function."""
-        answer: Any = self.function(case, client)
-        output: Output | str = await answer
-        return output
-
-    @property
-    def _qualname(self) -> str:
-        name = getattr(_plain(self.function), "__qualname__", None)
-        return name or type(self.function).__qualname__
-
-
-def _plain(function: Any) -> Any:
-    """Return what a `functools.partial` calls."""
-    while isinstance(function, partial):
-        function = function.func
-    return function
-
-
-def _source(function: Any) -> str:
-    function = _plain(function)
-    if not hasattr(function, "__qualname__"):  # an object that can be called
-        function = type(function)
-    for part in (inspect.getmodule(function), function):
-        try:
-            return inspect.getsource(part)  # type: ignore[arg-type]
-        except (OSError, TypeError):  # no module, or one without a file
-            continue
-    return ""
-
-
-def load_system(golden: GoldenSet, name: str | None = None) -> PromptSystem:
-    """Load a system of a suite.
-
-    Parameters
-    ----------
-    golden : a suite's golden set
-    name : path of a prompt file, in the suite's folder or from here, or its bare name in the
-        suite's `systems`, such as "v2"; by default what `suite.toml` says
+def read_prompt_file(path: Path) -> PromptSystem:
+    """Read a prompt file; its name without the ending is the system's.
 
     Raises
     ------
     InputError
-        If the prompt file is missing or does not fit.
+        If the file is missing or does not fit.
     """
-    name = name or golden.settings.system
-    path = Path(name)
-    if golden.folder is not None:
-        candidates = (golden.folder / name, golden.folder / "systems" / f"{name}.toml")
-        path = next((found for found in candidates if found.is_file()), path)
     prompt: _Prompt = read_toml(path, _Prompt, "prompt file")
     return PromptSystem(path.stem, prompt)
 
@@ -371,19 +226,3 @@ def _fits(wanted: dict[str, Any] | None, given: Any) -> bool:
     return isinstance(given, dict) and all(
         name in given and same_json(given[name], value) for name, value in wanted.items()
     )
-
-
-def suite_systems(golden: GoldenSet) -> list[PromptSystem]:
-    """Load every prompt file of a suite, and the one that `suite.toml` names, by name.
-
-    Raises
-    ------
-    InputError
-        If one does not fit.
-    """
-    if golden.folder is None:
-        return []
-    paths = sorted((golden.folder / "systems").glob("*.toml"))
-    names = [*(str(path.relative_to(golden.folder)) for path in paths), golden.settings.system]
-    systems = [load_system(golden, name) for name in names]
-    return list({(system.name, system.fingerprint): system for system in systems}.values())
