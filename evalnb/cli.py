@@ -230,7 +230,8 @@ def accept(
         Path | None, typer.Option(help="The run's folder; the newest run by default.")
     ] = None,
     removed: Annotated[
-        list[str] | None, typer.Option(help="A case that was deleted on purpose; may be repeated.")
+        list[str] | None,
+        typer.Option(help="A case that was deleted on purpose, or CASE:SCORER; may be repeated."),
     ] = None,
     results: ResultsRoot = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

@@ -293,10 +293,11 @@ def _missing_values(golden: GoldenSet, scores: Sequence[Mapping[str, Any]]) -> I
         if "na_reason" in row and row["na_reason"] not in (*BY_PLAN, NaReason.MISS):
             reasons[row["na_reason"]] = reasons.get(row["na_reason"], 0) + 1
     total, budget = sum(reasons.values()), golden.settings.gate.na_budget
-    if total > budget * len(scores) + _ROUNDING:
+    n_planned = sum(row.get("na_reason") not in BY_PLAN for row in scores)
+    if total > budget * n_planned + _ROUNDING:
         listed = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
         reason = (
-            f"{total} of {len(scores)} scores are missing by accident ({listed}); "
+            f"{total} of {n_planned} scores are missing by accident ({listed}); "
             f"the budget is {budget:.0%}"
         )
         yield _row("na", Outcome.INCONCLUSIVE, reason=reason)

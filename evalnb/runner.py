@@ -12,6 +12,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anthropic
@@ -28,7 +29,7 @@ from evalnb.systems import STEP_LIMIT, CallableSystem, Output
 from evalnb.transport import CassetteFault, Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     import pandas as pd
 
@@ -59,6 +60,9 @@ _COMPLETE = frozenset(
         STEP_LIMIT,
     }
 )
+
+# Ends at which an answer without text and without a tool call is an outcome of the system.
+_WITHOUT_ANSWER = frozenset({"refusal", STEP_LIMIT})
 
 
 def run_sync(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
@@ -194,33 +198,56 @@ class _Clients:
 async def _row(system: System, case: Case, repeat: int, clients: _Clients) -> dict[str, Any]:
     """Answer one case once; whatever happens to it alone becomes its row."""
     with bind(case.id, repeat) as binding:
-        result: Output | str = ""
+        given: dict[str, Any] = {}
         failure: tuple[NaReason, str] | None = None
         try:
-            result = await _answer(system, case, clients)
+            given = _writable(await _answer(system, case, clients))
         except _FATAL as error:
             raise InputError(f"the run stopped at case {case.id}: {error}") from error
         except (InputError, CassetteFault):
             raise
         except Exception as error:  # noqa: BLE001 - a case's failure is a row with a reason
             failure = (_na_reason(error), f"{type(error).__name__}: {error}")
-    output = result if isinstance(result, Output) else Output(result)
     row = {"case_id": case.id, "repeat": repeat, **_usage(binding)}
     if binding.misses:
         # What the application made of it does not count: it was answered by nobody.
         return row | {"na_reason": NaReason.MISS, "error": _misses_text(binding)}
     if failure is not None:
         return row | {"na_reason": failure[0], "error": failure[1]}
-    calls = [asdict(call) for call in output.tool_calls]
-    stop_reason = output.stop_reason or row.get("stop_reason")
-    return row | {
-        "output_hash": _output_hash(output.text, calls),
-        "text": output.text,
-        "tool_calls": calls,
-        "messages": list(output.messages),
+    stop_reason = given["stop_reason"] or row.get("stop_reason")
+    return {
+        **row,
+        **given,
+        "output_hash": _output_hash(given),
         "stop_reason": stop_reason,
-        "na_reason": _unusable(output, stop_reason),
+        "na_reason": _unusable(given, stop_reason),
     }
+
+
+def _writable(answer: Output | str) -> dict[str, Any]:
+    """Return what a system gave as plain JSON values that can be written.
+
+    Half surrogate pairs, which no file can hold, become a question mark.
+
+    Raises
+    ------
+    TypeError
+        If it is neither text nor an `Output`, or holds what JSON cannot.
+    ValueError
+        If it holds NaN or Infinity.
+    """
+    output = Output(answer) if isinstance(answer, str) else answer
+    if not isinstance(output, Output) or not isinstance(output.text, (str, NoneType)):
+        raise TypeError(f"a system must return an Output or text. Got {type(answer).__name__}.")
+    content = {
+        "text": output.text,
+        "tool_calls": [asdict(call) for call in output.tool_calls],
+        "messages": list(output.messages),
+        "stop_reason": output.stop_reason,
+    }
+    written = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    plain: dict[str, Any] = json.loads(written.encode("utf-8", "replace"))
+    return plain
 
 
 async def _answer(system: System, case: Case, clients: _Clients) -> Output | str:
@@ -265,11 +292,11 @@ def _na_reason(error: Exception) -> NaReason:
             return NaReason.SYSTEM_ERROR
 
 
-def _unusable(output: Output, stop_reason: str | None) -> NaReason | None:
+def _unusable(given: Mapping[str, Any], stop_reason: str | None) -> NaReason | None:
     """Say why an answer cannot be scored, None where it can."""
     if stop_reason is not None and stop_reason not in _COMPLETE:
         return NaReason.UNKNOWN_STOP
-    if not output.text and not output.tool_calls and stop_reason != "refusal":
+    if not given["text"] and not given["tool_calls"] and stop_reason not in _WITHOUT_ANSWER:
         return NaReason.EMPTY
     return None
 
@@ -279,8 +306,8 @@ def _misses_text(binding: Binding) -> str:
     return f"not recorded: {', '.join(dict.fromkeys(slots))}"
 
 
-def _output_hash(text: str | None, calls: list[dict[str, Any]]) -> str:
-    content = json.dumps([text, calls], ensure_ascii=True, sort_keys=True)
+def _output_hash(given: Mapping[str, Any]) -> str:
+    content = json.dumps([given["text"], given["tool_calls"]], ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 

@@ -15,7 +15,7 @@ from evalnb.errors import InputError
 from evalnb.frames import OUTPUTS
 from evalnb.golden import GoldenSet
 from evalnb.runner import run, run_async, run_sync
-from evalnb.systems import CallableSystem, Output, load_system
+from evalnb.systems import CallableSystem, Output, ToolCall, load_system
 from tests.suites import make_suite
 from tests.upstreams import FakeUpstream, error, message, tool_use
 
@@ -197,6 +197,36 @@ def test_an_exception_of_the_system_is_a_row_and_the_others_go_on(golden: Golden
 
     assert outputs["na_reason"].tolist() == ["system_error", pd.NA]
     assert outputs["error"].tolist() == ["RuntimeError: no database", pd.NA]
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (None, "TypeError: a system must return an Output or text. Got NoneType."),
+        (7, "TypeError: a system must return an Output or text. Got int."),
+        (Output(7), "TypeError: a system must return an Output or text. Got Output."),  # type: ignore[arg-type]
+        (Output("x", [ToolCall("a", {"b": float("nan")})]), "ValueError: Out of range float"),
+        (Output("x", [ToolCall("a", {1, 2})]), "TypeError: Object of type set"),
+    ],
+)
+def test_an_answer_that_cannot_be_written_is_a_row(
+    golden: GoldenSet, given: Any, error: str
+) -> None:
+    async def answer(case: Case, client: Any) -> Any:
+        return given
+
+    outputs = run(golden, CallableSystem(answer), progress="none")
+
+    assert outputs["na_reason"].tolist() == ["system_error"] * 2
+    assert outputs["error"].str.startswith(error).all()
+
+
+def test_half_a_surrogate_pair_becomes_a_mark_that_can_be_written(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: Any) -> str:
+        return "broken \ud800 text"
+
+    outputs = run(golden, CallableSystem(answer), progress="none")
+    assert outputs["text"].tolist() == ["broken ? text"] * 2
 
 
 @pytest.mark.parametrize(
