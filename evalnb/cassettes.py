@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from weakref import WeakValueDictionary
 
 from evalnb.errors import InputError, MissError, Problem
 from evalnb.frames import MISSES
@@ -34,7 +36,18 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["Binding", "Cassettes", "Exchange", "Miss", "Mode", "Slot", "bind", "bound"]
+__all__ = [
+    "BINDING_HEADER",
+    "Binding",
+    "Cassettes",
+    "Exchange",
+    "Miss",
+    "Mode",
+    "Slot",
+    "bind",
+    "bound",
+    "rebind",
+]
 
 Mode = Literal["replay", "record", "live"]
 MODES: tuple[str, ...] = get_args(Mode)
@@ -43,6 +56,11 @@ _FORMAT = 1
 # Of the responses whose id is drawn anew for each call, what it starts with.
 _ID_STEMS = {"message": "msg", "completion": "compl"}
 _binding: ContextVar[Binding | None] = ContextVar("evalnb_binding", default=None)
+
+
+BINDING_HEADER = "x-evalnb-binding"
+"""Header that never leaves this process: the transport takes it out."""
+_by_token: WeakValueDictionary[str, Binding] = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -78,8 +96,15 @@ class Binding:
     repeat: int
     exchanges: list[Exchange] = field(default_factory=list)
     misses: list[Miss] = field(default_factory=list)
+    incomplete: set[str] = field(default_factory=set)
+    """Keys of the requests whose last response broke off."""
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
+    """What a client says in `BINDING_HEADER` to be counted here, whatever thread it is used in."""
     _taken: dict[str, set[int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        _by_token[self.token] = self
 
     def slot(self, key: str) -> Slot:
         """Take the slot of the next request with this key: the first that is free."""
@@ -117,6 +142,20 @@ def bind(case_id: str, repeat: int) -> Iterator[Binding]:
         yield binding
     finally:
         _binding.reset(token)
+
+
+@contextmanager
+def rebind(token: str | None) -> Iterator[None]:
+    """Make requests within this block on behalf of whom a token stands for, if of anybody."""
+    binding = _by_token.get(token or "")
+    if binding is None:
+        yield
+        return
+    before = _binding.set(binding)
+    try:
+        yield
+    finally:
+        _binding.reset(before)
 
 
 def bound() -> Binding | None:
@@ -184,7 +223,7 @@ class Cassettes:
                     _check_model(self._path(slot.key), request, entry.response)
                     return entry
             except InputError as error:
-                self._report(error)
+                self.report(error)
                 raise
             if self.mode == "record":
                 return None
@@ -214,14 +253,12 @@ class Cassettes:
         with self._lock:
             if slot in self._fresh:
                 return self._fresh[slot]
-            file = self._file_to_extend(slot.key) or _File(request, {})
-            stored = without_volatile_ids(slot, response)
-            file.entries[slot.repeat, slot.occurrence] = Exchange(
-                slot.key, stored, exchange.latency_ms
-            )
-            self._files[slot.key] = file
+            try:
+                self._write(slot, request, exchange)
+            except InputError as error:
+                self.report(error)
+                raise
             self._fresh[slot] = exchange
-            write_atomically(self._path(slot.key), file.to_json(slot.key))
         return exchange
 
     def keys(self) -> list[str]:
@@ -281,13 +318,28 @@ class Cassettes:
             try:
                 file = self._file(key)
             except InputError as error:  # it may be the very one that is missing
-                self._report(error)
+                self.report(error)
                 continue
             if file is not None:
                 requests[key] = file.request
         return _Nearest(requests)
 
-    def _report(self, fault: InputError) -> None:
+    def _write(self, slot: Slot, request: CanonicalRequest, exchange: Exchange) -> None:
+        path = self._path(slot.key)
+        _check_model(path, request, exchange.response)
+        present = self._file_to_extend(slot.key)
+        stored = without_volatile_ids(slot, exchange.response)
+        entry = Exchange(slot.key, stored, exchange.latency_ms)
+        place = (slot.repeat, slot.occurrence)
+        file = _File(request, {**(present.entries if present else {}), place: entry})
+        try:
+            write_atomically(path, file.to_json(slot.key))
+        except OSError as error:
+            problem = Problem(str(path), 0, "", f"cannot be written: {error}.", "Make room for it.")
+            raise InputError("a response could not be recorded", [problem]) from error
+        self._files[slot.key] = file
+
+    def report(self, fault: InputError) -> None:
         """Keep a fault, once."""
         if str(fault) not in {str(known) for known in self.faults}:
             self.faults.append(fault)
@@ -443,7 +495,7 @@ def _check_model(path: Path, request: CanonicalRequest, response: Mapping[str, A
         raise _damaged(
             path,
             f"was answered by {answered!r}, but {asked!r} was asked.",
-            "Ask for the model that answers, or delete the file and record it again.",
+            "Ask for the model that answers; delete the file if it is there.",
         )
 
 

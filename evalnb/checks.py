@@ -8,6 +8,7 @@ import pandas as pd
 
 from evalnb.baseline import CASE
 from evalnb.frames import to_records
+from evalnb.scorers import SCORERS
 from evalnb.scoring import scorer_names
 
 if TYPE_CHECKING:
@@ -105,16 +106,18 @@ def _nothing_to_lose(golden: GoldenSet, baseline: Baseline | None) -> Iterable[s
     if baseline is None:
         yield "there is no baseline yet: run the suite, then `evalnb baseline accept`"
         return
-    passing: dict[tuple[str, str], bool] = {}
-    for row in to_records(baseline.counts):
-        if row["case_id"] not in golden or not row["n_scored"]:
-            continue
-        groups = [("scorer", row["scorer"])]
-        if row["scorer"] == CASE:
-            groups = [("language", golden[row["case_id"]].language or "(none)")]
-        for group in groups:
-            passing[group] = passing.get(group, False) or row["n_passed"] > 0
-    for (field, value), any_passes in passing.items():
+    passing = {
+        (row["case_id"], row["scorer"]) for row in to_records(baseline.counts) if row["n_passed"]
+    }
+    groups: dict[tuple[str, str], bool] = {}
+    for case in golden:
+        language = ("language", case.language or "(none)")
+        groups[language] = groups.get(language, False) or (case.id, CASE) in passing
+        for expectation, name in scorer_names(case).items():
+            if expectation in SCORERS and name is not None:
+                scorer = ("scorer", name)
+                groups[scorer] = groups.get(scorer, False) or (case.id, name) in passing
+    for (field, value), any_passes in groups.items():
         if not any_passes:
             yield f"nothing passes in the baseline for {field} `{value}`: no drop can be seen there"
 

@@ -35,6 +35,9 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt:
             typer.echo("evalnb: interrupted; what was done is kept", err=True)
             raise typer.Exit(_INTERRUPTED) from None
+        except typer.Abort:  # a question that nobody answers
+            typer.echo("evalnb: nothing was changed", err=True)
+            raise typer.Exit(InputError.exit_code) from None
 
 
 app = typer.Typer(
@@ -102,7 +105,7 @@ def run(
         "suite": str(suite.resolve()),
         "system": system or "",
         "mode": mode,
-        "repeats": repeats or golden.settings.repeats,
+        "repeats": repeats or 0,
         "concurrency": concurrency,
         "progress": "log" if os.environ.get("CI") or not sys.stderr.isatty() else "auto",
         "as_of": day.isoformat(),
@@ -177,11 +180,10 @@ def record(
         golden,
         evalnb.load_system(golden, system),
         repeats=repeats or golden.settings.repeats,
-        # One at a time on this machine: waiting for each other would count as latency.
-        concurrency=1 if upstream == "local" else concurrency,
+        concurrency=concurrency,
         progress="auto" if sys.stderr.isatty() else "log",
         cassettes=cassettes,
-        upstream=evalnb.LocalTransport() if upstream == "local" else None,
+        upstream=_upstream(upstream),
     )
     failed = outputs[outputs["na_reason"].notna()]
     typer.echo(
@@ -199,7 +201,7 @@ def cassettes(
     suite: Suite,
     prune: Annotated[bool, typer.Option("--prune", help="Delete those that are not used.")] = False,
 ) -> None:
-    """List a suite's cassettes, and those that no case uses under any of its systems."""
+    """List a suite's cassettes, and those that no case uses under any of its prompt files."""
     golden = evalnb.read_golden(suite)
     recorded = evalnb.Cassettes(_folder(suite) / "cassettes")
     listed = evalnb.cassettes_frame(golden, recorded)
@@ -237,6 +239,8 @@ def accept(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Show what would change, then accept a run as the baseline."""
+    if not reason.strip():
+        raise InputError("accepting a baseline needs a reason")
     golden = evalnb.read_golden(suite)
     folder = run or evalnb.latest_run(golden, results)
     candidate = evalnb.read_run(folder)
@@ -249,7 +253,7 @@ def accept(
         typer.echo(f"  {_printable(line)}")
     if not yes and not typer.confirm("Accept this run as the baseline?"):
         typer.echo("nothing was changed")
-        raise typer.Exit(1)
+        raise typer.Exit(InputError.exit_code)
     evalnb.accept_baseline(
         golden,
         folder,
@@ -265,6 +269,12 @@ def accept(
 def fetch() -> None:
     """Get the weights of the local model, once."""
     typer.echo(f"the weights are at {evalnb.fetch_weights()}")
+
+
+def _upstream(name: Literal["anthropic", "local"] | None) -> Any:
+    if name is None:
+        return "auto"
+    return evalnb.LocalTransport() if name == "local" else None
 
 
 def _day(text: str | None) -> date:

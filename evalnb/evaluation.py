@@ -7,7 +7,8 @@ import shlex
 import subprocess
 from datetime import UTC, date, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from evalnb.baseline import pass_rates, read_baseline
 from evalnb.cassettes import Cassettes, Mode
@@ -17,12 +18,10 @@ from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.results import Run
 from evalnb.runner import run
 from evalnb.scoring import score, slices, summarize
-from evalnb.systems import suite_systems
+from evalnb.systems import PromptSystem, suite_systems
 from evalnb.waivers import read_waivers
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
     from evalnb.baseline import Baseline
@@ -46,7 +45,7 @@ def evaluate(
     repeats: int | None = None,
     concurrency: int = 8,
     progress: Progress = "auto",
-    upstream: Upstream | None = None,
+    upstream: Upstream | Literal["auto"] | None = "auto",
 ) -> Run:
     """Run a suite, score it and decide.
 
@@ -87,6 +86,8 @@ def evaluate(
     scores = score(golden, outputs)
     results = summarize(golden, outputs, scores)
     misses = cassettes.misses_frame()
+    if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
+        raise cassettes.faults[0]
     decision = decide(
         golden,
         scores,
@@ -95,7 +96,7 @@ def evaluate(
         waivers=waivers,
         misses=misses,
         system_fingerprint=system.fingerprint,
-        unused_cassettes=_unused(golden, cassettes),
+        unused_cassettes=_unused(golden, system, cassettes),
     )
     manifest = {
         "run_id": run_id,
@@ -112,7 +113,7 @@ def evaluate(
         "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "baseline": _about_baseline(baseline),
         **_about_outputs(outputs, scores),
-        "record_command": f"evalnb record {shlex.quote(str(golden.folder))} --system {system.name}",
+        "record_command": _record_command(golden, system, repeats),
         "git_commit": _git_commit(golden.folder),
         "python": platform.python_version(),
         "packages": {name: version(name) for name in _RECORDED_PACKAGES},
@@ -131,11 +132,33 @@ def evaluate(
     )
 
 
-def _unused(golden: GoldenSet, cassettes: Cassettes) -> list[str]:
+def _unused(golden: GoldenSet, system: System, cassettes: Cassettes) -> list[str]:
     """Name cassettes that nothing asked for, where no other system could have."""
-    if cassettes.mode != "replay" or len(suite_systems(golden)) > 1:
+    systems = suite_systems(golden)
+    if cassettes.mode != "replay" or len(systems) > 1 or system not in systems:
         return []
     return cassettes.unused()
+
+
+def _record_command(golden: GoldenSet, system: System, repeats: int) -> str | None:
+    """Return the command that records what a run lacks; there is none for a Python function."""
+    if golden.folder is None or not isinstance(system, PromptSystem):
+        return None
+    own = (golden.folder / "systems" / f"{system.name}.toml").exists()
+    parts = [
+        *("evalnb", "record", _from_here(golden.folder)),
+        *("--system", system.name if own or system.path is None else _from_here(system.path)),
+        *(() if repeats == golden.settings.repeats else ("--repeats", str(repeats))),
+    ]
+    return shlex.join(parts)
+
+
+def _from_here(path: Path) -> str:
+    """Return a path relative to the working directory where it lies below, else as it is."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
 
 
 def _about_outputs(outputs: pd.DataFrame, scores: pd.DataFrame) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from evalnb.cassettes import Cassettes
 from evalnb.runner import run
 from evalnb.systems import suite_systems
 
 if TYPE_CHECKING:
-    from evalnb.cassettes import Cassettes
     from evalnb.golden import GoldenSet
 
 __all__ = ["cassettes_frame"]
@@ -20,12 +20,12 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
     """List cassettes with the systems that ask for them.
 
     Every prompt file of the suite is replayed over every case, as often as anything is recorded,
-    to see what it asks for.
+    to see what it asks for. What Python functions recorded is used by no prompt file.
 
     Parameters
     ----------
     golden : a suite's golden set
-    cassettes : of the suite, in replay; its `misses` then say what could not be replayed
+    cassettes : of the suite; its `misses` then say what could not be replayed
 
     Returns
     -------
@@ -36,10 +36,12 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
     repeats = max((repeat for _, entries in recorded.values() for repeat, _ in entries), default=1)
     used: dict[str, list[str]] = {key: [] for key in keys}
     for system in suite_systems(golden):
-        cassettes.used.clear()
-        run(golden, system, repeats=repeats, progress="none", cassettes=cassettes)
-        for key in cassettes.used & used.keys():
+        replay = Cassettes(cassettes.folder)
+        run(golden, system, repeats=repeats, progress="none", cassettes=replay)
+        for key in replay.used & used.keys():
             used[key].append(system.name)
+        # A repeat that was never recorded asks for nothing that another repeat does not.
+        cassettes.misses.extend(miss for miss in replay.misses if miss.kind == "request")
     frame = pd.DataFrame(
         {
             "key": keys,

@@ -26,6 +26,7 @@ __all__ = [
     "parse_json",
     "read_lines",
     "same_json",
+    "writable_text",
     "write_atomically",
 ]
 
@@ -164,6 +165,11 @@ def same_json(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same_json, one, other))
     return bool(one == other)
+
+
+def writable_text(text: str) -> str:
+    """Return a text that can be written as UTF-8: half surrogate pairs become question marks."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -112,6 +112,9 @@ class LocalTransport(Upstream):
         If the model cannot be run here: said before the first case, and by no client's error.
     """
 
+    # The model answers one request after the other; waiting would count as latency.
+    max_concurrency = 1
+
     def __init__(self) -> None:
         _check_installed()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from types import NoneType
@@ -20,10 +20,11 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from evalnb.cassettes import Binding, Cassettes, Mode, bind
+from evalnb.cassettes import BINDING_HEADER, Binding, Cassettes, Mode, bind
 from evalnb.clients import async_client, sync_client, upstream_of
 from evalnb.errors import EvalnbError, InputError
 from evalnb.frames import OUTPUTS, NaReason
+from evalnb.jsontext import writable_text
 from evalnb.prices import response_cost_usd
 from evalnb.systems import STEP_LIMIT, CallableSystem, Output
 from evalnb.transport import CassetteFault, Upstream
@@ -83,7 +84,7 @@ def run(
     concurrency: int = 8,
     progress: Progress = "auto",
     cassettes: Cassettes | None = None,
-    upstream: Upstream | None = None,
+    upstream: Upstream | Literal["auto"] | None = "auto",
     run_id: str | None = None,
 ) -> pd.DataFrame:
     """Let a system answer every case.
@@ -97,8 +98,8 @@ def run(
     concurrency : how many answers are under way at once
     progress : `auto` for a bar (lines in CI), `log` for lines, `none`
     cassettes : other cassettes than the suite's own; they bring their own mode
-    upstream : where to ask what is not recorded; by default the local model where the system
-        names it, else Anthropic's API
+    upstream : where to ask what is not recorded; None is Anthropic's API, `auto` the local model
+        where the system names it, else Anthropic's API
     run_id : stands in every row
 
     Returns
@@ -136,7 +137,7 @@ async def run_async(
     concurrency: int = 8,
     progress: Progress = "auto",
     cassettes: Cassettes | None = None,
-    upstream: Upstream | None = None,
+    upstream: Upstream | Literal["auto"] | None = "auto",
     run_id: str | None = None,
 ) -> pd.DataFrame:
     """Let a system answer every case, for those who have an event loop; see `run`."""
@@ -148,17 +149,19 @@ async def run_async(
         if golden.folder is None:
             raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
         cassettes = Cassettes(golden.folder / "cassettes", mode)
-    if upstream is None and cassettes.mode != "replay":
-        upstream = upstream_of(system)
+    if upstream == "auto":
+        upstream = None if cassettes.mode == "replay" else upstream_of(system)
+    if upstream is not None and upstream.max_concurrency is not None:
+        concurrency = min(concurrency, upstream.max_concurrency)
     plan = [(case, repeat) for case in golden for repeat in range(1, repeats + 1)]
     rows: list[dict[str, Any] | None] = [None] * len(plan)
     fatal: list[EvalnbError] = []
     shared = {"run_id": run_id, "system": system.name, "mode": cassettes.mode}
 
     async with async_client(cassettes, upstream) as client:
-        clients = _Clients(client, cassettes, upstream)
         limiter = anyio.CapacityLimiter(concurrency)
-        with _bar(len(plan), progress) as advance:
+        clients = _Clients(client, cassettes, upstream, anyio.CapacityLimiter(concurrency))
+        with closing(clients), _bar(len(plan), progress) as advance:
             async with anyio.create_task_group() as group:
 
                 async def answer(position: int, case: Case, repeat: int) -> None:
@@ -186,6 +189,7 @@ class _Clients:
     asynchronous: anthropic.AsyncAnthropic
     cassettes: Cassettes
     upstream: Upstream | None
+    threads: anyio.CapacityLimiter
     _synchronous: anthropic.Anthropic | None = None
 
     @property
@@ -194,6 +198,11 @@ class _Clients:
             self._synchronous = sync_client(self.cassettes, self.upstream)
         return self._synchronous
 
+    def close(self) -> None:
+        """Close the synchronous client where there is one."""
+        if self._synchronous is not None:
+            self._synchronous.close()
+
 
 async def _row(system: System, case: Case, repeat: int, clients: _Clients) -> dict[str, Any]:
     """Answer one case once; whatever happens to it alone becomes its row."""
@@ -201,17 +210,20 @@ async def _row(system: System, case: Case, repeat: int, clients: _Clients) -> di
         given: dict[str, Any] = {}
         failure: tuple[NaReason, str] | None = None
         try:
-            given = _writable(await _answer(system, case, clients))
+            given = _writable(await _answer(system, case, clients, binding))
         except _FATAL as error:
             raise InputError(f"the run stopped at case {case.id}: {error}") from error
         except (InputError, CassetteFault):
             raise
         except Exception as error:  # noqa: BLE001 - a case's failure is a row with a reason
-            failure = (_na_reason(error), f"{type(error).__name__}: {error}")
+            failure = (_na_reason(error), writable_text(f"{type(error).__name__}: {error}"))
     row = {"case_id": case.id, "repeat": repeat, **_usage(binding)}
     if binding.misses:
         # What the application made of it does not count: it was answered by nobody.
         return row | {"na_reason": NaReason.MISS, "error": _misses_text(binding)}
+    if binding.incomplete:
+        broken = failure[1] if failure else "a response broke off or could not be read"
+        return row | {"na_reason": NaReason.INCOMPLETE, "error": broken}
     if failure is not None:
         return row | {"na_reason": failure[0], "error": failure[1]}
     stop_reason = given["stop_reason"] or row.get("stop_reason")
@@ -250,11 +262,16 @@ def _writable(answer: Output | str) -> dict[str, Any]:
     return plain
 
 
-async def _answer(system: System, case: Case, clients: _Clients) -> Output | str:
+async def _answer(system: System, case: Case, clients: _Clients, binding: Binding) -> Output | str:
+    # The client says whose it is, since not every thread inherits a context variable.
+    headers = {BINDING_HEADER: binding.token}
     if isinstance(system, CallableSystem) and not system.is_async:
-        function: Any = partial(system.function, case, clients.synchronous)
-        return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
-    return await system.answer(case, clients.asynchronous)
+        client = clients.synchronous.with_options(default_headers=headers)
+        function: Any = partial(system.function, case, client)
+        return await anyio.to_thread.run_sync(
+            function, abandon_on_cancel=True, limiter=clients.threads
+        )
+    return await system.answer(case, clients.asynchronous.with_options(default_headers=headers))
 
 
 def _usage(binding: Binding) -> dict[str, Any]:

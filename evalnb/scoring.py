@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from evalnb.frames import BY_PLAN, RESULTS, SCORES, SLICES, NaReason, to_records
+from evalnb.jsontext import writable_text
 from evalnb.scorers import SCORERS
 from evalnb.stats.estimates import wilson
 from evalnb.systems import Output, ToolCall
@@ -141,7 +142,10 @@ def _verdict(
     try:
         verdict = scorer.function(case, output, matching)
     except Exception as error:  # noqa: BLE001 - a scorer's failure is a row with a reason
-        return {"na_reason": NaReason.SCORER_ERROR, "error": f"{type(error).__name__}: {error}"}
+        return {
+            "na_reason": NaReason.SCORER_ERROR,
+            "error": writable_text(f"{type(error).__name__}: {error}"),
+        }
     return {
         "value": verdict.value,
         "raw_value": verdict.value if verdict.raw_value is None else verdict.raw_value,

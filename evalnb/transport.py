@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anthropic
 import httpx2
 
-from evalnb.cassettes import bound
+from evalnb.cassettes import BINDING_HEADER, bound, rebind
 from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.jsontext import JsonProblem, parse_json
 from evalnb.keys import CanonicalRequest, canonical_request, request_key
@@ -38,6 +38,9 @@ _NOWHERE = "this client has nowhere to ask: it was made for replay, or for the o
 
 class Upstream(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     """Where clients of both kinds ask for what no cassette holds."""
+
+    max_concurrency: int | None = None
+    """How many requests it answers at once; None where it sets no limit."""
 
 
 class CassetteMiss(MissError, anthropic.AnthropicError):  # noqa: N818 - the word of the glossary
@@ -73,12 +76,12 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of a synchronous client."""
         content = request.read()
-        with self._slot(request, content) as place:
+        with self._place(request, content) as place:
             exchange = self._take(place)
             if exchange is not None:
                 return _answer(request, content, exchange)
             if self._upstream is None:
-                raise CassetteFault(_NOWHERE)
+                raise self._fault(_NOWHERE)
             started = time.perf_counter()
             response = self._upstream.handle_request(request)
             try:
@@ -90,12 +93,12 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of an asynchronous client."""
         content = await request.aread()
-        with self._slot(request, content) as place:
+        with self._place(request, content) as place:
             exchange = self._take(place)
             if exchange is not None:
                 return _answer(request, content, exchange)
             if self._async_upstream is None:
-                raise CassetteFault(_NOWHERE)
+                raise self._fault(_NOWHERE)
             started = time.perf_counter()
             response = await self._async_upstream.handle_async_request(request)
             try:
@@ -115,7 +118,7 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             await self._async_upstream.aclose()
 
     @contextmanager
-    def _slot(self, request: httpx2.Request, content: bytes) -> Iterator[_Place]:
+    def _place(self, request: httpx2.Request, content: bytes) -> Iterator[_Place]:
         """Take a slot for a request, and give it back where it gets no answer to keep.
 
         The SDK retries through this transport, and so does an application that caught an error:
@@ -128,12 +131,13 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             content,
             request.headers.get("content-type"),
         )
-        place = _Place(self._cassettes.slot(request_key(canonical)), canonical)
-        try:
-            yield place
-        finally:
-            if not place.answered:
-                self._cassettes.release(place.slot)
+        with rebind(request.headers.pop(BINDING_HEADER, None)):
+            place = _Place(self._cassettes.slot(request_key(canonical)), canonical)
+            try:
+                yield place
+            finally:
+                if not place.answered:
+                    self._cassettes.release(place.slot)
 
     def _take(self, place: _Place) -> Exchange | None:
         try:
@@ -143,7 +147,7 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         except InputError as error:
             raise CassetteFault(str(error)) from error
         if exchange is None and self._cassettes.mode == "record":
-            _check_recordable(place.request)
+            self._check_recordable(place.request)
         place.account(exchange)
         return exchange
 
@@ -157,6 +161,8 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         started: float,
     ) -> httpx2.Response:
         message = self._whole_message(place.request["path"], response, body)
+        if message is None and response.status_code == 200:
+            place.break_off()
         if message is not None:
             latency_ms = 1000 * (time.perf_counter() - started)
             try:
@@ -181,7 +187,21 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         except EvalnbError as error:
             if self._cassettes.mode == "live":  # nothing is recorded, so nothing can be wrong
                 return None
-            raise CassetteFault(str(error)) from error
+            raise self._fault(str(error)) from error
+
+    def _check_recordable(self, request: CanonicalRequest) -> None:
+        """Refuse, before it is asked, what is bound to an account and cannot be replayed."""
+        path = request["path"]
+        if path not in _RECORDABLE_PATHS and not path.startswith("/v1/models"):
+            raise self._fault(
+                f"{request['method']} {path} cannot be recorded: the ids in its answer belong to "
+                "one account. Give files inline in the messages, and send messages one by one."
+            )
+
+    def _fault(self, message: str) -> CassetteFault:
+        """Report a fault, so that it counts even where the application swallows it."""
+        self._cassettes.report(InputError(message))
+        return CassetteFault(message)
 
 
 @dataclass
@@ -200,16 +220,13 @@ class _Place:
         binding = bound()
         if binding is not None:
             binding.exchanges.append(exchange)
+            binding.incomplete.discard(self.slot.key)
 
-
-def _check_recordable(request: CanonicalRequest) -> None:
-    """Refuse, before it is asked, what is bound to an account and cannot be replayed."""
-    path = request["path"]
-    if path not in _RECORDABLE_PATHS and not path.startswith("/v1/models"):
-        raise CassetteFault(
-            f"{request['method']} {path} cannot be recorded: the ids in its answer belong to one "
-            "account. Give files inline in the messages, and send messages one by one."
-        )
+    def break_off(self) -> None:
+        """Note that the response was no whole one."""
+        binding = bound()
+        if binding is not None:
+            binding.incomplete.add(self.slot.key)
 
 
 def _answer(request: httpx2.Request, content: bytes, exchange: Exchange) -> httpx2.Response:

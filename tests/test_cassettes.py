@@ -414,7 +414,11 @@ def test_a_renamed_file_is_said_beside_the_miss(tmp_path: Path) -> None:
 def test_the_model_that_answered_must_be_the_one_asked(
     tmp_path: Path, asked: str, answered: str, fits: bool
 ) -> None:
-    record(tmp_path, request(model=asked), message(model=answered))
+    key = record(tmp_path, request(model=asked), message(model=answered if fits else asked))
+    path = tmp_path / f"{key}.json"
+    content = json.loads(path.read_text())
+    content["entries"][0]["response"]["model"] = answered
+    path.write_text(json.dumps(content))
     cassettes = Cassettes(tmp_path)
     if fits:
         assert take(cassettes, request(model=asked))["model"] == answered
@@ -424,6 +428,28 @@ def test_the_model_that_answered_must_be_the_one_asked(
         take(cassettes, request(model=asked))
     assert cassettes.misses == []
     assert cassettes.faults == [caught.value]
+
+
+def test_an_answer_of_another_model_is_not_stored(tmp_path: Path) -> None:
+    cassettes = Cassettes(tmp_path, "record")
+    asked = request(model="claude-haiku-5-5")
+    slot = cassettes.slot(request_key(asked))
+    with pytest.raises(InputError, match="was answered by 'claude-sonnet-5-5'") as caught:
+        cassettes.put(slot, asked, message(model="claude-sonnet-5-5"), 1)
+    assert (cassettes.keys(), cassettes.n_recorded) == ([], 0)
+    assert cassettes.faults == [caught.value]
+
+
+def test_a_response_that_cannot_be_written_is_not_handed_on(tmp_path: Path) -> None:
+    folder = tmp_path / "file"
+    folder.write_text("in the way")
+    cassettes = Cassettes(folder, "record")
+    asked = request()
+    slot = cassettes.slot(request_key(asked))
+    with pytest.raises(InputError, match="cannot be written"):
+        cassettes.put(slot, asked, message(), 1)
+    assert cassettes.take(slot, asked) is None
+    assert cassettes.n_recorded == 0
 
 
 def test_refresh_replaces_a_damaged_file(tmp_path: Path) -> None:

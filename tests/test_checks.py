@@ -110,13 +110,12 @@ def test_where_nothing_passes_no_drop_can_be_seen() -> None:
         ("c0", 1, "keywords", False),
         ("c1", 1, "exact", False),
         ("c2", 1, "exact", False),
-        ("c3", 1, "exact", "no_judge"),  # not scored is not failed
         ("gone", 1, "old", False),
     )
-    # c0 fails as a case, by its keywords.
+    # c0 fails as a case, by its keywords; c3 is new and has no language.
     assert suite_warnings(suite, accepted(frame)) == [
         f"nothing passes in the baseline for {what}: no drop can be seen there"
-        for what in ("language `en`", "scorer `keywords`", "language `de`")
+        for what in ("language `en`", "language `de`", "language `(none)`")
     ]
 
 

@@ -147,10 +147,75 @@ def test_a_miss_in_a_thread_of_the_application_is_counted(golden: GoldenSet) -> 
         with ThreadPoolExecutor() as pool:
             return pool.submit(ask).result()
 
-    run(golden, CallableSystem(answer), cassettes=cassettes, progress="none")
+    outputs = run(golden, CallableSystem(answer), cassettes=cassettes, progress="none")
 
-    assert len(cassettes.misses) == 2
-    assert len(cassettes.misses_frame()) >= 1
+    assert outputs["na_reason"].tolist() == ["miss", "miss"]
+    assert sorted(cassettes.misses_frame()["case_id"]) == ["hello", "order"]
+
+
+def test_requests_of_the_applications_own_threads_are_counted(golden: GoldenSet) -> None:
+    def answer(case: Case, client: anthropic.Anthropic) -> str:
+        def ask() -> str:
+            client.messages.create(
+                model="claude-haiku-5-5",
+                max_tokens=1,
+                messages=[{"role": "user", "content": case.id}],
+            )
+            return case.id
+
+        with ThreadPoolExecutor() as pool:
+            return pool.submit(ask).result()
+
+    upstream = FakeUpstream(message("Hi."))
+    outputs = run(
+        golden,
+        CallableSystem(answer),
+        cassettes=empty(golden, "record"),
+        upstream=upstream,
+        progress="none",
+    )
+    assert outputs["input_tokens"].tolist() == [12, 12]
+    assert outputs["model"].tolist() == ["claude-haiku-5-5"] * 2
+    assert all("x-evalnb-binding" not in request.headers for request in upstream.requests)
+
+
+def test_an_answer_that_broke_off_is_missing_and_is_not_recorded(golden: GoldenSet) -> None:
+    cassettes = empty(golden, "record")
+    outputs = run(
+        golden.slice(0, 1),
+        load_system(golden),
+        cassettes=cassettes,
+        upstream=FakeUpstream(message("Half an ans", stop_reason=None)),
+        progress="none",
+    )
+    assert outputs["na_reason"].tolist() == ["incomplete"]
+    assert cassettes.keys() == []
+
+
+def test_a_fault_that_the_application_swallows_stops_the_run(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: anthropic.AsyncAnthropic) -> str:
+        try:
+            await client.files.list()
+        except Exception:
+            return "Sorry."
+        return "fine"
+
+    with pytest.raises(InputError, match="cannot be recorded"):
+        run(
+            golden,
+            CallableSystem(answer),
+            cassettes=empty(golden, "record"),
+            upstream=FakeUpstream(message()),
+            progress="none",
+        )
+
+
+def test_an_error_text_that_cannot_be_written_is_mended(golden: GoldenSet) -> None:
+    async def answer(case: Case, client: Any) -> str:
+        raise RuntimeError("bad \ud800")
+
+    outputs = run(golden, CallableSystem(answer), progress="none")
+    assert outputs["error"].tolist() == ["RuntimeError: bad ?"] * 2
 
 
 @pytest.mark.parametrize(

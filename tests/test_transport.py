@@ -657,15 +657,14 @@ def test_damage_reaches_the_application_at_once_and_is_kept(tmp_path: Path) -> N
     assert [fault.problems[0].file for fault in cassettes.faults] == [str(path)]
 
 
-def test_the_answer_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_the_answer_of_another_model_is_refused_and_not_stored(tmp_path: Path) -> None:
     other = message(model="claude-sonnet-5-5")
-    run_sync(Cassettes(tmp_path, "record"), create, FakeUpstream(other))
-    cassettes = Cassettes(tmp_path)
+    cassettes = Cassettes(tmp_path, "record")
     with pytest.raises(
         CassetteFault, match="answered by 'claude-sonnet-5-5', but 'claude-haiku-5-5'"
     ):
-        run_sync(cassettes, create)
-    assert (len(cassettes.faults), cassettes.misses) == (1, [])
+        run_sync(cassettes, create, FakeUpstream(other))
+    assert (len(cassettes.faults), cassettes.keys()) == (1, [])
 
 
 # Exchanges

@@ -62,4 +62,6 @@ def miss_lines(misses: pd.DataFrame) -> list[str]:
 def _line(explanation: str, n_cases: int, case_ids: Sequence[str]) -> str:
     why = MISSING if pd.isna(explanation) else one_line(explanation)
     who = listing([one_line(case_id, limit=80) for case_id in case_ids], limit=_SHOWN_CASES)
+    if not n_cases:
+        return f"a request in a thread of its own misses: {why}"
     return f"{count(n_cases, 'case misses', 'cases miss')}: {why}" + (f" ({who})" if who else "")

@@ -60,7 +60,7 @@ def _lines(run: Run) -> Iterator[str]:
     yield from _findings(run.decision, Outcome.INCONCLUSIVE, "inconclusive")
     for line in miss_lines(run.misses):
         yield f"  {'miss':<13} {one_line(line, limit=400)}"
-    if len(run.misses):
+    if len(run.misses) and manifest.get("record_command"):
         yield f"  Record what is missing: {one_line(manifest['record_command'])}"
     yield from _findings(run.decision, Outcome.NOTE, "note")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
@@ -74,6 +74,7 @@ class PromptSystem:
 
     name: str
     prompt: _Prompt
+    path: Path | None = field(default=None, compare=False)
 
     @property
     def model(self) -> str:
@@ -163,7 +164,7 @@ def read_prompt_file(path: Path) -> PromptSystem:
         If the file is missing or does not fit.
     """
     prompt: _Prompt = read_toml(path, _Prompt, "prompt file")
-    return PromptSystem(path.stem, prompt)
+    return PromptSystem(path.stem, prompt, path)
 
 
 def _messages(case: Case) -> list[dict[str, Any]]:
