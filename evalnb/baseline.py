@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from evalnb.errors import InputError, Problem
 from evalnb.frames import BASELINE, OUTPUTS, to_records
-from evalnb.jsontext import JsonProblem, dump_json, parse_json, read_lines, write_atomically
+from evalnb.jsontext import (
+    MAX_WRITTEN_LINE_BYTES,
+    JsonProblem,
+    dump_json,
+    parse_json,
+    read_lines,
+    write_atomically,
+)
 from evalnb.scoring import repeat_passes
 
 if TYPE_CHECKING:
@@ -193,7 +200,7 @@ def _is_count(counts: Any) -> bool:
 def _read_outputs(path: Path) -> pd.DataFrame:
     if not path.exists():
         raise _damaged(path, "is missing.")
-    lines, problems = read_lines(path)
+    lines, problems = read_lines(path, max_line_bytes=MAX_WRITTEN_LINE_BYTES)
     if problems:
         problems = [replace(problem, remedy=_REMEDY) for problem in problems]
         raise InputError("the baseline cannot be used", problems)

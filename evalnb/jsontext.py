@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_LINE_BYTES",
+    "MAX_WRITTEN_LINE_BYTES",
     "JsonProblem",
     "Line",
     "dump_json",
@@ -32,6 +33,9 @@ __all__ = [
 
 MAX_LINE_BYTES = 2_000_000
 """Longest line of a JSON Lines file; a longer one is a mistake, such as a pasted document."""
+
+MAX_WRITTEN_LINE_BYTES = 1_000_000_000
+"""The same for files that evalnb itself writes, where a long trajectory is one line."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -106,12 +110,15 @@ def parse_json(text: str) -> Any:
     return value
 
 
-def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
+def read_lines(
+    path: Path, *, max_line_bytes: int = MAX_LINE_BYTES
+) -> tuple[list[Line], list[Problem]]:
     """Read the objects of a JSON Lines file, with everything that is wrong with it.
 
     Parameters
     ----------
     path : a local file
+    max_line_bytes : the longest line that is read
 
     Returns
     -------
@@ -121,7 +128,7 @@ def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
     lines: list[Line] = []
     problems: list[Problem] = []
     crlf: list[int] = []
-    for number, raw in _bounded_lines(path):
+    for number, raw in _bounded_lines(path, max_line_bytes):
         if number == 1 and raw is not None and raw.startswith(_BOM):
             problems.append(
                 Problem(
@@ -132,7 +139,7 @@ def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
         if raw is not None and raw.endswith(b"\r"):
             crlf.append(number)
             raw = raw.removesuffix(b"\r")
-        parsed = _parse_line(str(path), number, raw)
+        parsed = _parse_line(str(path), number, raw, max_line_bytes)
         if isinstance(parsed, Problem):
             problems.append(parsed)
         else:
@@ -189,29 +196,29 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def _bounded_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+def _bounded_lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
     """Yield each line without its LF; None for a line that is too long to hold in memory."""
     with path.open("rb") as file:
         number = 0
-        while chunk := file.readline(MAX_LINE_BYTES + 1):
+        while chunk := file.readline(limit + 1):
             number += 1
             if chunk.endswith(b"\n"):
                 yield number, chunk[:-1]
-            elif len(chunk) <= MAX_LINE_BYTES:
+            elif len(chunk) <= limit:
                 yield number, chunk
             else:
-                while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                while (rest := file.readline(limit)) and not rest.endswith(b"\n"):
                     pass
                 yield number, None
 
 
-def _parse_line(file: str, number: int, raw: bytes | None) -> Line | Problem:
+def _parse_line(file: str, number: int, raw: bytes | None, limit: int) -> Line | Problem:
     if raw is None:
         return Problem(
             file,
             number,
             "",
-            f"is longer than {MAX_LINE_BYTES:,} bytes.",
+            f"is longer than {limit:,} bytes.",
             "Shorten the case: long documents belong in `context` only as far as they are needed.",
         )
     try:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from evalnb.errors import DecisionError, InputError, Problem
 from evalnb.frames import DECISION, MISSES, OUTPUTS, RESULTS, SCORES, SLICES, to_records
-from evalnb.jsontext import JsonProblem, dump_json, parse_json, read_lines, write_atomically
+from evalnb.gate import exit_code, outcome
+from evalnb.jsontext import (
+    MAX_WRITTEN_LINE_BYTES,
+    JsonProblem,
+    dump_json,
+    parse_json,
+    read_lines,
+    write_atomically,
+)
 from evalnb.reports.junit import junit_xml
 from evalnb.reports.markdown import summary
 
@@ -121,21 +129,26 @@ def read_report(folder: Path) -> dict[str, Any]:
     Raises
     ------
     DecisionError
-        If there is none, or it belongs to another run than the folder's name says.
+        If there is none, it belongs to another run than the folder's name says, or it says
+        another outcome than its rows come to.
     """
     path = folder / "report.json"
     try:
         report: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
-        run_id, _, _ = report["run_id"], report["outcome"], report["exit_code"]
+        run_id, said = report["run_id"], (report["outcome"], report["exit_code"])
+        decision = DECISION.build(report["decision"])
     except FileNotFoundError:
         raise DecisionError(f"the run ended without a decision: there is no {path}") from None
-    except (OSError, UnicodeDecodeError, JsonProblem, LookupError, TypeError) as error:
+    except (OSError, JsonProblem, LookupError, TypeError, ValueError) as error:
         raise DecisionError(f"the run's decision cannot be read: {path}: {error}") from error
     if run_id != folder.resolve().name:
         raise DecisionError(
             f"the decision in {path} is stale: it belongs to run {run_id!r}, not to "
             f"{folder.resolve().name!r}"
         )
+    follows = (str(outcome(decision)), exit_code(decision))
+    if said != follows:
+        raise DecisionError(f"the decision in {path} says {said}, but its rows come to {follows}")
     return report
 
 
@@ -183,7 +196,11 @@ def latest_run(golden: GoldenSet, root: Path | None = None) -> Path:
         If there is none.
     """
     folder = (root or results_root(golden)) / golden.settings.name
-    runs = sorted(path.parent for path in folder.glob("*/report.json"))
+    # Runs of the same second are told apart by when they ended.
+    runs = sorted(
+        (path.parent for path in folder.glob("*/report.json")),
+        key=lambda run: (run.name.split("-")[0], (run / "report.json").stat().st_mtime_ns),
+    )
     if not runs:
         raise InputError(f"there is no run of {golden.settings.name} in {folder}: run it first")
     return runs[-1]
@@ -216,7 +233,11 @@ def _write_lines(path: Path, frame: pd.DataFrame) -> None:
 def _read_lines(path: Path, schema: FrameSchema) -> pd.DataFrame:
     if not path.exists():
         raise InputError(f"the run has no {path.name}: {path.parent} is not complete")
-    lines, problems = read_lines(path)
+    lines, problems = read_lines(path, max_line_bytes=MAX_WRITTEN_LINE_BYTES)
     if problems:
         raise InputError("the run cannot be used", problems)
-    return schema.build(line.value for line in lines)
+    try:
+        return schema.build(line.value for line in lines)
+    except ValueError as error:
+        problem = Problem(str(path), 0, "", f"{error}.", "Run the suite again.")
+        raise InputError("the run cannot be used", [problem]) from error

@@ -65,7 +65,7 @@ def test_a_file_is_read_with_the_default_settings(tmp_path: Path) -> None:
 def test_a_folder_is_read_with_its_settings(tmp_path: Path) -> None:
     toml = """
         name = "support"
-        privacy = "confidential"
+        privacy = "public"
         matching = "substrings"
         repeats = 3
         slices = ["tags"]
@@ -79,7 +79,7 @@ def test_a_folder_is_read_with_its_settings(tmp_path: Path) -> None:
     assert golden.settings.model_dump() == {
         "name": "support",
         "description": "",
-        "privacy": "confidential",
+        "privacy": "public",
         "system": "systems/v2.toml",
         "matching": "substrings",
         "repeats": 3,
@@ -458,7 +458,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         ("name = nan", "name", "must be a valid string. Got nan.", "Correct"),
         ("name = [1979-05-27]", "name", "must be a valid string. Got [datetime", "Correct"),
         ('name = "a/b"', "name", 'Got "a/b".', "Correct"),
-        ('privacy = "secret"', "privacy", "must be 'public' or 'confidential'", "Correct"),
+        ('privacy = "secret"', "privacy", "must be 'public'", "Correct"),
         ('slices = ["tag"]', "slices.0", "must be 'category', 'language', 'tags' or", "Correct"),
         ("[gate]\nmargn = 0.1", "gate.margn", "is no known field", "Did you mean `margin`?"),
         ("[gate]\nmargin = 2", "gate.margin", "less than or equal to 1", "Correct"),

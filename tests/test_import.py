@@ -10,7 +10,6 @@ import evalnb
 HEAVY = (
     "anthropic",
     "ipywidgets",
-    "jsonschema",
     "matplotlib",
     "papermill",
     "scipy",

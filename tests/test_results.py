@@ -26,7 +26,7 @@ from tests.suites import make_suite
 NOW = datetime(2026, 12, 1, 4, 5, 6, tzinfo=UTC)
 CASES: list[dict[str, Any]] = [
     {"id": "yes", "input": "a?", "must_contain": ["yes"], "language": "en", "tags": ["common"]},
-    {"id": "no", "input": "b?", "must_contain": ["no"], "rubric": None, "language": "ja"},
+    {"id": "no", "input": "b?", "expected_exact": "no", "language": "ja"},
     {"id": "broken", "input": "c?", "expected_exact": "x"},
 ]
 
@@ -99,6 +99,15 @@ def test_a_decision_of_another_run_is_stale(golden: GoldenSet) -> None:
         read_report(new)
 
 
+def test_a_decision_that_contradicts_its_rows_is_an_error(golden: GoldenSet) -> None:
+    folder = new_run_folder(golden, NOW)
+    write_run(folder, made_run(golden, folder.name))
+    report = json.loads((folder / "report.json").read_text())
+    (folder / "report.json").write_text(json.dumps({**report, "exit_code": 0}))
+    with pytest.raises(DecisionError, match="its rows come to"):
+        read_report(folder)
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"run_id": "x"}', "null", '"x"'])
 def test_a_decision_that_cannot_be_read_is_an_error(golden: GoldenSet, content: str) -> None:
     folder = new_run_folder(golden, NOW)
@@ -141,4 +150,6 @@ def test_every_file_is_json_that_other_readers_take(golden: GoldenSet) -> None:
 def test_text_of_the_model_is_escaped_in_the_summary(golden: GoldenSet) -> None:
     folder = new_run_folder(golden, NOW)
     write_run(folder, made_run(golden, folder.name))
-    assert "<b>" not in (folder / "summary.md").read_text()
+    summary = (folder / "summary.md").read_text()
+    assert "bold" in summary  # in the reason of the case that expects "no" to the letter
+    assert "<b>" not in summary
