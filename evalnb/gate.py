@@ -186,7 +186,7 @@ class _Comparison:
     def _failing(self, case_id: str, scorer: str, shared: Row, *, is_new: bool) -> Row:
         words = "new, and fails" if is_new else "passed in the baseline, fails now"
         reason = f"{words}: {self._reason(case_id, scorer)}"
-        waiver = self._waiver(case_id, scorer)
+        waiver = self._waiver(case_id, scorer, is_new=is_new)
         if waiver is None:
             rule = "new_failure" if is_new else "regression"
             return _row(rule, Outcome.FAIL, reason=reason, **shared)
@@ -229,7 +229,11 @@ class _Comparison:
         pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}
         for (case_id, scorer), now in self._now.items():
             before = self._before.get((case_id, scorer), {})
-            if "mean" not in now or "mean" not in before or self._waiver(case_id, scorer):
+            if (
+                "mean" not in now
+                or "mean" not in before
+                or self._waiver(case_id, scorer, is_new=False)
+            ):
                 continue
             for name in _slices_of(self._golden[case_id], self._golden.settings.slices):
                 pairs.setdefault((scorer, name), []).append((before["mean"], now["mean"]))
@@ -253,13 +257,17 @@ class _Comparison:
     def _reason(self, case_id: str, scorer: str) -> str:
         return self._reasons.get((case_id, scorer), "")
 
-    def _waiver(self, case_id: str, scorer: str) -> Waiver | None:
-        """Return the waiver in force; a case as a whole is waived with any of its scorers."""
+    def _waiver(self, case_id: str, scorer: str, *, is_new: bool) -> Waiver | None:
+        """Return the waiver in force; a case as a whole is waived with any of its scorers.
+
+        What is known to fail did not pass in the baseline: such a waiver is for new failures.
+        """
         return next(
             (
                 waiver
                 for waiver in self._waivers
-                if waiver.covers(case_id, scorer) or (scorer == CASE and waiver.case == case_id)
+                if (is_new or waiver.kind != "known_failing")
+                and (waiver.covers(case_id, scorer) or (scorer == CASE and waiver.case == case_id))
             ),
             None,
         )

@@ -69,10 +69,12 @@ def accepted(frame: pd.DataFrame, suite: GoldenSet, **manifest: Any) -> Baseline
     return Baseline(content, count(frame), OUTPUTS.empty())
 
 
-def waiver(case: str, scorer: str | None = None, *, expires: date = DAY) -> Waiver:
+def waiver(
+    case: str, scorer: str | None = None, *, expires: date = DAY, kind: str = "quarantined"
+) -> Waiver:
     return Waiver(
         case=case,
-        kind="known_failing",
+        kind=kind,  # type: ignore[arg-type]
         scorer=scorer,
         reason="shop is closed",
         owner="kim",
@@ -214,11 +216,11 @@ def test_a_waiver_lets_a_new_failure_and_a_regression_pass() -> None:
     ]
     assert decision["reason"].tolist() == [
         (
-            "passed in the baseline, fails now: wrong in 1. Waived as known failing until 2026-06-01 "
+            "passed in the baseline, fails now: wrong in 1. Waived as quarantined until 2026-06-01 "
             "by kim: shop is closed"
         ),
         (
-            "new, and fails: wrong in 1. Waived as known failing until 2026-06-01 by kim: "
+            "new, and fails: wrong in 1. Waived as quarantined until 2026-06-01 by kim: "
             "shop is closed"
         ),
     ]
@@ -256,7 +258,7 @@ def test_an_expired_waiver_blocks_and_waives_nothing() -> None:
     assert said(passing) == [("waiver", "fail", "a", None, None)]
     assert passing["reason"].tolist() == [
         (
-            "the waiver expired. Waived as known failing until 2026-05-31 by kim: shop is closed. "
+            "the waiver expired. Waived as quarantined until 2026-05-31 by kim: shop is closed. "
             "Renew or delete it."
         )
     ]
@@ -592,3 +594,22 @@ def test_nothing_that_passed_is_lost_unsaid(before: pd.DataFrame, now: pd.DataFr
     failing_pairs = set(zip(failing["case_id"], failing["scorer"], strict=True))
     if lost & failing_pairs:
         assert exit_code(decision) != 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [("known_failing", "regression"), ("quarantined", "waived"), ("overridden", "waived")],
+)
+def test_what_is_known_to_fail_is_no_excuse_for_what_passed(kind: str, rule: str) -> None:
+    suite = golden("a", gate={"margin": 1.0})
+    before, now = scores(("a", 1, "exact", True)), scores(("a", 1, "exact", False))
+    decision = compare(suite, before, now, waiver("a", kind=kind))
+    assert decision["rule"].tolist() == [rule]
+
+
+def test_a_new_case_may_be_known_to_fail() -> None:
+    suite = golden("a", "b")
+    before = scores(("a", 1, "exact", True))
+    now = scores(("a", 1, "exact", True), ("b", 1, "exact", False))
+    decision = compare(suite, before, now, waiver("b", kind="known_failing"))
+    assert decision["rule"].tolist() == ["waived"]
