@@ -25,7 +25,6 @@ from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
 from .reports.terminal import describe_run as describe_run
-from .results import Run as Run
 from .results import latest_run as latest_run
 from .results import new_run_folder as new_run_folder
 from .results import read_report as read_report
@@ -33,6 +32,7 @@ from .results import read_run as read_run
 from .results import write_run as write_run
 from .runner import run as run
 from .runner import run_async as run_async
+from .runs import Run as Run
 from .scoring import score as score
 from .scoring import slices as slices
 from .scoring import summarize as summarize

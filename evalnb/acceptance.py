@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.golden import GoldenSet
-    from evalnb.results import Run
+    from evalnb.runs import Run
 
 __all__ = ["accept_baseline", "baseline_diff", "check_acceptable"]
 

@@ -15,8 +15,8 @@ from evalnb.cassettes import Cassettes, Mode
 from evalnb.frames import is_accident
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
-from evalnb.results import Run
 from evalnb.runner import run
+from evalnb.runs import Run
 from evalnb.scoring import score, slices, summarize
 from evalnb.systems import PromptSystem, suite_systems
 from evalnb.waivers import read_waivers

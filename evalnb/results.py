@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from evalnb.jsontext import (
 )
 from evalnb.reports.junit import junit_xml
 from evalnb.reports.markdown import summary
+from evalnb.runs import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
 
 __all__ = [
-    "Run",
     "latest_run",
     "new_run_folder",
     "read_report",
@@ -42,29 +41,6 @@ __all__ = [
 ]
 
 _FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run with all that was made of it.
-
-    Attributes
-    ----------
-    manifest : golden version, system, models, versions and the like, as in `run.json`
-    outputs, scores, results, slices, decision, misses : frames as in `evalnb.frames`
-    outcome : pass, fail or inconclusive
-    exit_code : 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss
-    """
-
-    manifest: Mapping[str, Any]
-    outputs: pd.DataFrame
-    scores: pd.DataFrame
-    results: pd.DataFrame
-    slices: pd.DataFrame
-    decision: pd.DataFrame
-    misses: pd.DataFrame
-    outcome: str
-    exit_code: int
 
 
 def results_root(golden: GoldenSet) -> Path:

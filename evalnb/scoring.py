@@ -117,7 +117,7 @@ def _score_output(
     names = scorer_names(case)
     # All rules come before any judge, wherever the case states them.
     verdicts = {
-        expectation: _verdict(SCORERS[expectation], case, output, matching)
+        expectation: _scored(SCORERS[expectation], case, output, matching)
         for expectation, name in names.items()
         if name is not None and expectation not in _JUDGED and "na_reason" not in output
     }
@@ -134,23 +134,23 @@ def _score_output(
         yield {**shared, "scorer": name or expectation, "tier": tier, **found}
 
 
-def _verdict(
+def _scored(
     scorer: Scorer, case: Case, row: Mapping[str, Any], matching: Matching
 ) -> dict[str, Any]:
     calls = [ToolCall(call["name"], call["arguments"]) for call in row.get("tool_calls", [])]
     output = Output(row.get("text"), calls, stop_reason=row.get("stop_reason"))
     try:
-        verdict = scorer.function(case, output, matching)
+        scored = scorer.function(case, output, matching)
     except Exception as error:  # noqa: BLE001 - a scorer's failure is a row with a reason
         return {
             "na_reason": NaReason.SCORER_ERROR,
             "error": writable_text(f"{type(error).__name__}: {error}"),
         }
     return {
-        "value": verdict.value,
-        "raw_value": verdict.value if verdict.raw_value is None else verdict.raw_value,
-        "passed": verdict.passed,
-        "reason": verdict.reason + ("" if verdict.passed else _stop_note(output.stop_reason)),
+        "value": scored.value,
+        "raw_value": scored.value if scored.raw_value is None else scored.raw_value,
+        "passed": scored.passed,
+        "reason": scored.reason + ("" if scored.passed else _stop_note(output.stop_reason)),
     }
 
 

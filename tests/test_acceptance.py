@@ -13,7 +13,8 @@ from evalnb.errors import InputError
 from evalnb.frames import MISSES, OUTPUTS
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.golden import GoldenSet
-from evalnb.results import Run, write_run
+from evalnb.results import write_run
+from evalnb.runs import Run
 from evalnb.scoring import score, slices, summarize
 from tests.suites import make_suite
 

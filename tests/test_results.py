@@ -12,7 +12,6 @@ from evalnb.errors import DecisionError, InputError
 from evalnb.evaluation import evaluate
 from evalnb.golden import GoldenSet
 from evalnb.results import (
-    Run,
     latest_run,
     new_run_folder,
     read_report,
@@ -20,6 +19,7 @@ from evalnb.results import (
     results_root,
     write_run,
 )
+from evalnb.runs import Run
 from evalnb.systems import CallableSystem
 from tests.suites import make_suite
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evalnb.results import Run
+    from evalnb.runs import Run
 
 __all__ = ["describe_run"]
 

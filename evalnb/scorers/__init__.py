@@ -1,14 +1,14 @@
 """Rules that decide on an output and say why."""
 
-from evalnb.scorers.base import Scorer, Verdict
+from evalnb.scorers.base import Score, Scorer
 from evalnb.scorers.structured import schema
 from evalnb.scorers.text import exact, keywords, must_contain, must_not_include
 from evalnb.scorers.tools import tool_calls
 
 __all__ = [
     "SCORERS",
+    "Score",
     "Scorer",
-    "Verdict",
     "exact",
     "keywords",
     "must_contain",

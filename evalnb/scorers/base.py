@@ -1,4 +1,4 @@
-"""What a scorer is and what it says."""
+"""What a scorer is and what it gives."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from evalnb.matching import Matching
     from evalnb.systems import Output
 
-__all__ = ["Scorer", "Verdict", "listed", "quoted", "shown"]
+__all__ = ["Score", "Scorer", "listed", "quoted", "shown"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Score:
     """What a scorer says of an output.
 
     Attributes
@@ -41,11 +41,11 @@ class Scorer:
     Attributes
     ----------
     name : as in the `scorer` column
-    function : from case, output and way of matching to a verdict
+    function : from case, output and way of matching to a score
     """
 
     name: str
-    function: Callable[[Case, Output, Matching], Verdict]
+    function: Callable[[Case, Output, Matching], Score]
 
 
 def quoted(text: str, *, limit: int = 60) -> str:

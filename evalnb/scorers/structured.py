@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalnb.jsontext import JsonProblem, parse_json
 from evalnb.schemas import schema_errors
-from evalnb.scorers.base import Verdict, quoted
+from evalnb.scorers.base import Score, quoted
 
 if TYPE_CHECKING:
     from evalnb.cases import Case
@@ -18,17 +18,17 @@ __all__ = ["schema"]
 _SHOWN_ERRORS = 3
 
 
-def schema(case: Case, output: Output, matching: Matching) -> Verdict:  # noqa: ARG001
+def schema(case: Case, output: Output, matching: Matching) -> Score:  # noqa: ARG001
     """Tell whether the text is JSON that meets `expected_schema`."""
     text = output.text or ""
     try:
         value = parse_json(text)
     except JsonProblem as problem:
         field = f"{quoted(problem.field)} " if problem.field else ""
-        return Verdict(0.0, False, f"{field}{problem.message} Got {quoted(text)}")
+        return Score(0.0, False, f"{field}{problem.message} Got {quoted(text)}")
     errors = schema_errors(case.expected_schema or {}, value)
     if not errors:
-        return Verdict(1.0, True, "meets the schema")
+        return Score(1.0, True, "meets the schema")
     shown = [quoted(error, limit=120) for error in errors[:_SHOWN_ERRORS]]
     more = f" and {len(errors) - len(shown)} more" if len(errors) > len(shown) else ""
-    return Verdict(0.0, False, "; ".join(shown) + more)
+    return Score(0.0, False, "; ".join(shown) + more)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from evalnb.matching import contains
-from evalnb.scorers.base import Verdict, listed, quoted
+from evalnb.scorers.base import Score, listed, quoted
 
 if TYPE_CHECKING:
     from evalnb.cases import Case
@@ -20,25 +20,25 @@ _RATIO_ROUNDING = 0.005
 """2 of 3 is written 0.67 or 0.6667: a share stands for the count that it is nearest to."""
 
 
-def exact(case: Case, output: Output, matching: Matching) -> Verdict:  # noqa: ARG001
+def exact(case: Case, output: Output, matching: Matching) -> Score:  # noqa: ARG001
     """Tell whether the trimmed text is `expected_exact`, to the letter."""
     expected, text = (case.expected_exact or "").strip(), (output.text or "").strip()
     if text == expected:
-        return Verdict(1.0, True, f"is {quoted(expected)}")
-    return Verdict(0.0, False, f"expected {quoted(expected)}, got {quoted(text)}")
+        return Score(1.0, True, f"is {quoted(expected)}")
+    return Score(0.0, False, f"expected {quoted(expected)}, got {quoted(text)}")
 
 
-def must_contain(case: Case, output: Output, matching: Matching) -> Verdict:
+def must_contain(case: Case, output: Output, matching: Matching) -> Score:
     """Tell whether all facts of `must_contain` appear; the value is their share."""
     wanted = case.must_contain or []
     missing = _absent(wanted, output, matching)
     value = 1 - len(missing) / len(wanted)
     if missing:
-        return Verdict(value, False, f"missing: {listed(missing)}")
-    return Verdict(value, True, f"contains {listed(wanted)}")
+        return Score(value, False, f"missing: {listed(missing)}")
+    return Score(value, True, f"contains {listed(wanted)}")
 
 
-def keywords(case: Case, output: Output, matching: Matching) -> Verdict:
+def keywords(case: Case, output: Output, matching: Matching) -> Score:
     """Tell whether the share `min_keyword_ratio` of `expected_keywords` appears."""
     wanted = case.expected_keywords or []
     needed = _DEFAULT_KEYWORD_RATIO if case.min_keyword_ratio is None else case.min_keyword_ratio
@@ -48,17 +48,17 @@ def keywords(case: Case, output: Output, matching: Matching) -> Verdict:
     reason = f"{found} of {len(wanted)} keywords, {needed:g} needed"
     if missing:
         reason += f"; missing: {listed(missing)}"
-    return Verdict(value, found >= _count(needed, len(wanted)), reason, raw_value=float(found))
+    return Score(value, found >= _count(needed, len(wanted)), reason, raw_value=float(found))
 
 
-def must_not_include(case: Case, output: Output, matching: Matching) -> Verdict:
+def must_not_include(case: Case, output: Output, matching: Matching) -> Score:
     """Tell whether none of `must_not_include` appears."""
     banned = case.must_not_include or []
     absent = _absent(banned, output, matching)
     found = [phrase for phrase in banned if phrase not in absent]
     if found:
-        return Verdict(0.0, False, f"includes {listed(found)}")
-    return Verdict(1.0, True, f"includes none of {listed(banned)}")
+        return Score(0.0, False, f"includes {listed(found)}")
+    return Score(1.0, True, f"includes none of {listed(banned)}")
 
 
 def _count(ratio: float, n: int) -> int:

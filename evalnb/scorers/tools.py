@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import regex
 
 from evalnb.jsontext import same_json
-from evalnb.scorers.base import Verdict, quoted, shown
+from evalnb.scorers.base import Score, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ __all__ = ["tool_calls"]
 _PATTERN_SECONDS = 1.0
 
 
-def tool_calls(case: Case, output: Output, matching: Matching) -> Verdict:  # noqa: ARG001
+def tool_calls(case: Case, output: Output, matching: Matching) -> Score:  # noqa: ARG001
     """Tell whether the calls that were made are those of `expected_tool_calls`.
 
     The value is the share of the expected calls that were made, and 0 where calls beyond them
@@ -42,7 +42,7 @@ def tool_calls(case: Case, output: Output, matching: Matching) -> Verdict:  # no
     reason = _reason(missing, extra, made)
     if missing and len(_pairs(wanted, made, ordered=False)) == len(wanted):
         reason = f"called in another order: {_listed(made)}"
-    return Verdict(value, passed, reason)
+    return Score(value, passed, reason)
 
 
 def _pairs(

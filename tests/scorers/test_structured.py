@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalnb.cases import Case
 from evalnb.frames import OUTPUTS, NaReason
 from evalnb.golden import GoldenSet
-from evalnb.scorers import Verdict, schema
+from evalnb.scorers import Score, schema
 from evalnb.scoring import score
 from evalnb.systems import Output
 from tests.test_jsontext import values
@@ -30,13 +30,13 @@ def case(expected: dict[str, Any]) -> Case:
     return Case.model_validate({"id": "a", "input": "Hi", "expected_schema": expected})
 
 
-def verdict(expected: dict[str, Any], text: str | None) -> Verdict:
+def verdict(expected: dict[str, Any], text: str | None) -> Score:
     return schema(case(expected), Output(text), "words")
 
 
 def test_json_that_meets_the_schema_passes() -> None:
     found = verdict(ORDER, ' {"id": "B-17", "lines": [1, 2]}\n')
-    assert found == Verdict(1.0, True, "meets the schema")
+    assert found == Score(1.0, True, "meets the schema")
 
 
 @pytest.mark.parametrize(

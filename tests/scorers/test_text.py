@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.cases import Case
-from evalnb.scorers import Verdict, exact, keywords, must_contain, must_not_include
+from evalnb.scorers import Score, exact, keywords, must_contain, must_not_include
 from evalnb.systems import Output
 
 HOSTILE = "</td><script>alert(1)</script>\x1b[31m\u202e\x00" + "x" * 1000
@@ -22,18 +22,18 @@ def case(**fields: Any) -> Case:
 
 def test_exact_compares_the_trimmed_text_to_the_letter() -> None:
     wanted = case(expected_exact="B-48213")
-    assert exact(wanted, Output(" B-48213\n"), "words") == Verdict(1.0, True, "is 'B-48213'")
-    assert exact(wanted, Output("b-48213"), "words") == Verdict(
+    assert exact(wanted, Output(" B-48213\n"), "words") == Score(1.0, True, "is 'B-48213'")
+    assert exact(wanted, Output("b-48213"), "words") == Score(
         0.0, False, "expected 'B-48213', got 'b-48213'"
     )
-    assert exact(wanted, Output("It is B-48213"), "words") == Verdict(
+    assert exact(wanted, Output("It is B-48213"), "words") == Score(
         0.0, False, "expected 'B-48213', got 'It is B-48213'"
     )
 
 
 @pytest.mark.parametrize("text", ["", None])
 def test_no_text_is_not_what_was_expected(text: str | None) -> None:
-    assert exact(case(expected_exact="x"), Output(text), "words") == Verdict(
+    assert exact(case(expected_exact="x"), Output(text), "words") == Score(
         0.0, False, "expected 'x', got ''"
     )
 
@@ -44,17 +44,17 @@ def test_no_text_is_not_what_was_expected(text: str | None) -> None:
 def test_must_contain_wants_all_facts() -> None:
     wanted = case(must_contain=["5 days", "free of charge"])
     found = must_contain(wanted, Output("It is free of charge and takes 5 DAYS."), "words")
-    assert found == Verdict(1.0, True, "contains '5 days', 'free of charge'")
+    assert found == Score(1.0, True, "contains '5 days', 'free of charge'")
     found = must_contain(wanted, Output("It takes 5 days."), "words")
-    assert found == Verdict(0.5, False, "missing: 'free of charge'")
+    assert found == Score(0.5, False, "missing: 'free of charge'")
     found = must_contain(wanted, Output("It takes 15 days."), "words")
-    assert found == Verdict(0.0, False, "missing: '5 days', 'free of charge'")
+    assert found == Score(0.0, False, "missing: '5 days', 'free of charge'")
 
 
 @pytest.mark.parametrize("text", ["", None])
 def test_no_text_contains_nothing(text: str | None) -> None:
     found = must_contain(case(must_contain=["x"]), Output(text), "words")
-    assert found == Verdict(0.0, False, "missing: 'x'")
+    assert found == Score(0.0, False, "missing: 'x'")
 
 
 def test_the_suite_says_whether_words_must_be_whole() -> None:
@@ -68,13 +68,13 @@ def test_the_suite_says_whether_words_must_be_whole() -> None:
 
 def test_half_of_the_keywords_are_enough_by_default() -> None:
     wanted = case(expected_keywords=["refund", "days"])
-    assert keywords(wanted, Output("A refund."), "words") == Verdict(
+    assert keywords(wanted, Output("A refund."), "words") == Score(
         0.5, True, "1 of 2 keywords, 0.5 needed; missing: 'days'", 1.0
     )
-    assert keywords(wanted, Output("No."), "words") == Verdict(
+    assert keywords(wanted, Output("No."), "words") == Score(
         0.0, False, "0 of 2 keywords, 0.5 needed; missing: 'refund', 'days'", 0.0
     )
-    assert keywords(wanted, Output("Refund in 5 days."), "words") == Verdict(
+    assert keywords(wanted, Output("Refund in 5 days."), "words") == Score(
         1.0, True, "2 of 2 keywords, 0.5 needed", 2.0
     )
 
@@ -130,10 +130,10 @@ def test_a_share_is_met_by_itself_and_not_by_one_word_less(counts: tuple[int, in
 
 def test_must_not_include_fails_on_any() -> None:
     wanted = case(must_not_include=["guarantee", "inquiry number"])
-    assert must_not_include(wanted, Output("Your order number?"), "words") == Verdict(
+    assert must_not_include(wanted, Output("Your order number?"), "words") == Score(
         1.0, True, "includes none of 'guarantee', 'inquiry number'"
     )
-    assert must_not_include(wanted, Output("Your INQUIRY  number?"), "words") == Verdict(
+    assert must_not_include(wanted, Output("Your INQUIRY  number?"), "words") == Score(
         0.0, False, "includes 'inquiry number'"
     )
     assert must_not_include(wanted, Output("guarantees"), "words").passed

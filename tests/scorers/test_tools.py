@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evalnb.cases import Case
 from evalnb.frames import OUTPUTS, NaReason
 from evalnb.golden import GoldenSet
-from evalnb.scorers import Verdict, tool_calls
+from evalnb.scorers import Score, tool_calls
 from evalnb.scoring import score
 from evalnb.systems import Output, ToolCall
 
@@ -24,7 +24,7 @@ def case(*calls: dict[str, Any], order: str | None = None) -> Case:
     return Case.model_validate({"id": "a", "input": "Hi", "expected_tool_calls": expected})
 
 
-def verdict(wanted: Case, *made: ToolCall) -> Verdict:
+def verdict(wanted: Case, *made: ToolCall) -> Score:
     return tool_calls(wanted, Output(None, made), "words")
 
 
@@ -74,8 +74,8 @@ def test_the_value_is_the_share_of_calls_that_were_made() -> None:
 
 def test_an_empty_list_means_no_call_in_whatever_order() -> None:
     for order in ("exact", "in_order", "any_order"):
-        assert verdict(case(order=order)) == Verdict(1.0, True, "no tool was called")
-        assert verdict(case(order=order), SEARCH) == Verdict(0.0, False, "extra: search(q='x')")
+        assert verdict(case(order=order)) == Score(1.0, True, "no tool was called")
+        assert verdict(case(order=order), SEARCH) == Score(0.0, False, "extra: search(q='x')")
 
 
 def test_a_call_is_used_once() -> None:

@@ -1,0 +1,36 @@
+"""One run with all that was made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+__all__ = ["Run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run with all that was made of it.
+
+    Attributes
+    ----------
+    manifest : golden version, system, models, versions and the like, as in `run.json`
+    outputs, scores, results, slices, decision, misses : frames as in `evalnb.frames`
+    outcome : pass, fail or inconclusive
+    exit_code : 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss
+    """
+
+    manifest: Mapping[str, Any]
+    outputs: pd.DataFrame
+    scores: pd.DataFrame
+    results: pd.DataFrame
+    slices: pd.DataFrame
+    decision: pd.DataFrame
+    misses: pd.DataFrame
+    outcome: str
+    exit_code: int
