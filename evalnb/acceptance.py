@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from evalnb.baseline import count, read_baseline, write_baseline
 from evalnb.errors import InputError
 from evalnb.frames import Outcome, to_records
+from evalnb.gate import decide
 from evalnb.results import read_run
 from evalnb.scoring import scorer_names
 
@@ -53,7 +55,10 @@ def accept_baseline(
     check_acceptable(golden, run, environment=environment, removed=removed)
     if not reason.strip():
         raise InputError("accepting a baseline needs a reason")
-    kept = ("suite", "run_id", "golden_version", "mode", "repeats", "models", "notice")
+    kept = (
+        *("suite", "run_id", "golden_version", "settings_fingerprint"),
+        *("mode", "repeats", "models", "notice"),
+    )
     manifest = {
         **{name: run.manifest.get(name) for name in kept},
         "tier": "rule",
@@ -84,6 +89,11 @@ def check_acceptable(
         raise InputError(
             "a baseline is not accepted in CI: accept it at a desk and have the commit reviewed"
         )
+    if run.manifest.get("suite") != golden.settings.name:
+        raise InputError(
+            f"run {run.manifest.get('run_id')} is of suite {run.manifest.get('suite')!r}, "
+            f"not of {golden.settings.name!r}"
+        )
     if run.manifest.get("golden_version") != golden.version:
         raise InputError(
             f"run {run.manifest.get('run_id')} is of golden version "
@@ -94,7 +104,7 @@ def check_acceptable(
         raise InputError(f"these are not removed: {', '.join(still_there)}")
     doubts = [
         row
-        for row in to_records(run.decision)
+        for row in to_records(_decided_now(golden, run))
         if row["outcome"] == Outcome.INCONCLUSIVE
         and row["rule"] != "no_baseline"
         and not (row["rule"] == "gone" and _gone_name(row) in removed)
@@ -105,6 +115,17 @@ def check_acceptable(
         hint = "".join(f" --removed {name}" for name in gone)
         remedy = f"\nIf what is gone was removed on purpose, say so with{hint}" if gone else ""
         raise InputError(f"the run is inconclusive and cannot be accepted:\n{listed}{remedy}")
+
+
+def _decided_now(golden: GoldenSet, run: Run) -> pd.DataFrame:
+    """Decide on the run's own scores and today's baseline, whatever the run was told."""
+    return decide(
+        golden,
+        run.scores,
+        read_baseline(golden),
+        as_of=date.fromisoformat(run.manifest["as_of"]),
+        misses=run.misses,
+    )
 
 
 def _is_there(golden: GoldenSet, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -104,8 +105,16 @@ def read_baseline(golden: GoldenSet) -> Baseline | None:
     if found != _FORMAT:
         raise _damaged(path, f"has format {found!r}; this version reads {_FORMAT}.")
     manifest = {name: value for name, value in content.items() if name != "cases"}
+    if manifest.get("suite") not in (None, golden.settings.name):
+        raise _damaged(path, f"is of suite {manifest['suite']!r}, not of {golden.settings.name!r}.")
+    if not isinstance(manifest.get("system", {}), dict):
+        raise _damaged(path, "says nothing of the system that can be read.", "system")
     counts = _read_counts(path, content.get("cases"))
-    return Baseline(manifest, counts, _read_outputs(folder / "outputs.jsonl"))
+    texts = folder / "outputs.jsonl"
+    outputs = _read_outputs(texts)
+    if manifest.get("outputs_sha256") not in (None, _sha256(texts)):
+        raise _damaged(texts, "does not belong to baseline.json.")
+    return Baseline(manifest, counts, outputs)
 
 
 def write_baseline(
@@ -124,13 +133,20 @@ def write_baseline(
     for row in to_records(count(scores)):
         scorers = cases.setdefault(row.pop("case_id"), {})
         scorers[row.pop("scorer")] = row
-    content = _to_json({"format": _FORMAT, **manifest}, cases)
     lines = (
         dump_json({name: row[name] for name in _OUTPUT_COLUMNS if name in row})
         for row in to_records(outputs)
     )
-    write_atomically(folder / "outputs.jsonl", "".join(f"{line}\n" for line in lines).encode())
+    texts = "".join(f"{line}\n" for line in lines).encode()
+    head = {"format": _FORMAT, **manifest, "outputs_sha256": hashlib.sha256(texts).hexdigest()}
+    content = _to_json(head, cases)
+    # A kill between the two leaves texts that the hash does not fit, and that is said.
+    write_atomically(folder / "outputs.jsonl", texts)
     write_atomically(folder / "baseline.json", content)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _case_counts(
@@ -198,7 +214,7 @@ def _is_count(counts: Any) -> bool:
 
 
 def _read_outputs(path: Path) -> pd.DataFrame:
-    if not path.exists():
+    if not path.is_file():
         raise _damaged(path, "is missing.")
     lines, problems = read_lines(path, max_line_bytes=MAX_WRITTEN_LINE_BYTES)
     if problems:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 from pydantic.functional_validators import AfterValidator
 from pydantic_core import PydanticCustomError
 
+from evalnb.matching import normalize
 from evalnb.schemas import schema_validator
 
 __all__ = [
@@ -91,14 +92,22 @@ def _regular_expressions(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _findable(value: str) -> str:
+    if not normalize(value).strip():
+        raise PydanticCustomError("phrase", "must hold more than spaces and unseen characters")
+    return value
+
+
 Text = Annotated[str, StringConstraints(min_length=1)]
+Phrase = Annotated[Text, AfterValidator(_findable)]
+Phrases = Annotated[list[Phrase], Field(min_length=1)]
 CaseId = Annotated[str, AfterValidator(_file_name)]
 IsoDate = Annotated[str, AfterValidator(_iso_date)]
 Schema = Annotated[dict[str, JsonValue], AfterValidator(_json_schema)]
 Patterns = Annotated[dict[str, str], AfterValidator(_regular_expressions)]
 Texts = Annotated[list[Text], Field(min_length=1)]
 Ratio = Annotated[float, Field(gt=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
 PositiveInt = Annotated[int, Field(gt=0)]
 
 
@@ -163,15 +172,15 @@ class Limits(_Model):
 class _Expectations(_Model):
     expected_exact: Text | None = None
     """The whole output, trimmed."""
-    must_contain: Texts | None = None
+    must_contain: Phrases | None = None
     """Facts that must all appear, whatever their case."""
     rubric: Texts | None = None
     """Criteria for a judge."""
-    expected_keywords: Texts | None = None
+    expected_keywords: Phrases | None = None
     """Words of which at least the share `min_keyword_ratio` must appear."""
     min_keyword_ratio: Share | None = None
     """Share of `expected_keywords` that must appear; 0.5 where it is not given."""
-    must_not_include: Texts | None = None
+    must_not_include: Phrases | None = None
     """Words and phrases of which none may appear."""
     expected_intent: Text | None = None
     """The label that the system must return, where it classifies."""

@@ -98,6 +98,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a suite, score it, compare it with its baseline and decide."""
+    _folder(suite)
     golden = evalnb.read_golden(suite)
     day = _day(as_of)
     evalnb.load_system(golden, system)
@@ -243,6 +244,8 @@ def accept(
         raise InputError("accepting a baseline needs a reason")
     golden = evalnb.read_golden(suite)
     folder = run or evalnb.latest_run(golden, results)
+    if not folder.is_dir():
+        raise InputError(f"there is no run at {folder}")
     candidate = evalnb.read_run(folder)
     evalnb.check_acceptable(golden, candidate, environment=os.environ, removed=removed or ())
     typer.echo(
@@ -305,8 +308,8 @@ def _parameters(pairs: list[str], given: dict[str, Any], *, notebook: bool) -> d
 
 
 def _folder(suite: Path) -> Path:
-    if not suite.is_dir():
-        raise InputError(f"only a suite has cassettes: {suite} is no folder")
+    if suite.is_file():
+        raise InputError(f"{suite} is a file: give a suite's folder, which has cassettes as well")
     return suite
 
 

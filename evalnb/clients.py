@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
     from evalnb.cassettes import Cassettes
 
-__all__ = ["async_client", "sync_client", "upstream_of"]
+__all__ = ["REPLAY_KEY", "async_client", "sync_client", "upstream_of"]
+
+
+REPLAY_KEY = "replay"
+"""Stands where the SDK wants a key and none is needed."""
 
 
 def upstream_of(system: object) -> Upstream | None:
@@ -54,7 +58,7 @@ def async_client(
     http_client = anthropic.DefaultAsyncHttpxClient(transport=transport)
     if cassettes.mode == "replay" or upstream is not None:
         return anthropic.AsyncAnthropic(
-            api_key="replay", max_retries=0, open_telemetry=False, http_client=http_client
+            api_key=REPLAY_KEY, max_retries=0, open_telemetry=False, http_client=http_client
         )
     with _credentials_needed():
         client = anthropic.AsyncAnthropic(http_client=http_client)
@@ -73,7 +77,7 @@ def sync_client(
     http_client = anthropic.DefaultHttpxClient(transport=transport)
     if cassettes.mode == "replay" or upstream is not None:
         return anthropic.Anthropic(
-            api_key="replay", max_retries=0, open_telemetry=False, http_client=http_client
+            api_key=REPLAY_KEY, max_retries=0, open_telemetry=False, http_client=http_client
         )
     with _credentials_needed():
         client = anthropic.Anthropic(http_client=http_client)

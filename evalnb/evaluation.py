@@ -103,6 +103,7 @@ def evaluate(
         "suite": golden.settings.name,
         "privacy": golden.settings.privacy,
         "golden_version": golden.version,
+        "settings_fingerprint": golden.settings.fingerprint,
         "system": system.name,
         "system_fingerprint": system.fingerprint,
         "mode": mode,

@@ -34,6 +34,7 @@ _RULES = (
     "no_baseline",
     "na",
     "gone",
+    "repeats",
     "regression",
     "new_failure",
     "drift",
@@ -43,6 +44,7 @@ _RULES = (
     "waived_passing",
     "not_compared",
     "golden_changed",
+    "settings_changed",
     "system_changed",
     "unused_cassettes",
 )
@@ -79,9 +81,9 @@ def decide(
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
-        `miss`, `no_baseline`, `na`, `gone` (inconclusive); `regression`, `new_failure`, `drift`,
+        `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `regression`, `new_failure`, `drift`,
         `waiver` (fail); `waived`, `now_passing`, `waived_passing`, `not_compared`,
-        `golden_changed`, `system_changed`, `unused_cassettes` (notes).
+        `golden_changed`, `settings_changed`, `system_changed`, `unused_cassettes` (notes).
     """
     records = sorted(to_records(scores), key=lambda row: row["repeat"])
     rows = [
@@ -89,6 +91,8 @@ def decide(
         *_missing_values(golden, records),
         *_not_run(golden, records),
     ]
+    if not rows:
+        rows.extend(_nothing_scored(records))
     if baseline is None:
         rows.append(_row("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
     else:
@@ -144,13 +148,29 @@ class _Comparison:
         self._before = {(row["case_id"], row["scorer"]): row for row in to_records(before)}
         self._reasons = _failure_reasons(scores)
         self._missing = _missing_reasons(scores)
+        self._judged = {
+            (row["case_id"], row["scorer"]) for row in scores if row.get("tier") == "judge"
+        }
         self._waivers = [waiver for waiver in waivers if waiver.holds(as_of)]
 
     def rows(self) -> list[Row]:
         """Return a row for every difference that a rule speaks of."""
         pairs = [pair for pair in self._now if pair[1] != CASE]
         compared = [row for pair in pairs for row in self._compare(*pair)]
-        return [*self._gone(), *self._drift(), *compared, *self._needless_waivers()]
+        return [
+            *self._gone(),
+            *self._fewer_repeats(),
+            *self._drift(),
+            *compared,
+            *self._needless_waivers(),
+        ]
+
+    def _fewer_repeats(self) -> Iterator[Row]:
+        before = max((row["n_repeats"] for row in self._before.values()), default=0)
+        now = max((row["n_repeats"] for row in self._now.values()), default=0)
+        if 0 < now < before:
+            reason = f"the baseline has {before} repeats of each case, this run {now}"
+            yield _row("repeats", Outcome.INCONCLUSIVE, reason=reason)
 
     def _compare(self, case_id: str, scorer: str) -> Iterator[Row]:
         now = self._now[case_id, scorer]
@@ -177,14 +197,16 @@ class _Comparison:
             if scored_before and not passed_before:
                 reason = "failed before, passes now"
                 yield _row("now_passing", Outcome.NOTE, reason=reason, **shared)
-        elif before is not None and not scored_before:
+        elif before is not None and not scored_before and (case_id, scorer) in self._judged:
             reason = "fails, but was not scored in the baseline: " + self._reason(case_id, scorer)
             yield _row("not_compared", Outcome.NOTE, reason=reason, **shared)
-        elif before is None or passed_before:
-            yield self._failing(case_id, scorer, shared, is_new=before is None)
+        elif not scored_before or passed_before:
+            words = "passed in the baseline, fails now"
+            if not scored_before:
+                words = "new, and fails" if before is None else "not scored before, and fails"
+            yield self._failing(case_id, scorer, shared, words, is_new=not scored_before)
 
-    def _failing(self, case_id: str, scorer: str, shared: Row, *, is_new: bool) -> Row:
-        words = "new, and fails" if is_new else "passed in the baseline, fails now"
+    def _failing(self, case_id: str, scorer: str, shared: Row, words: str, *, is_new: bool) -> Row:
         reason = f"{words}: {self._reason(case_id, scorer)}"
         waiver = self._waiver(case_id, scorer, is_new=is_new)
         if waiver is None:
@@ -320,6 +342,11 @@ def _not_run(golden: GoldenSet, scores: Iterable[Mapping[str, Any]]) -> Iterator
             yield _row("na", Outcome.INCONCLUSIVE, case_id=case.id, reason=reason)
 
 
+def _nothing_scored(scores: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    if not any("passed" in row for row in scores):
+        yield _row("na", Outcome.INCONCLUSIVE, reason="nothing was scored")
+
+
 def _changes(
     golden: GoldenSet, baseline: Baseline, system_fingerprint: str | None
 ) -> Iterator[Row]:
@@ -327,6 +354,10 @@ def _changes(
     if version != golden.version:
         reason = f"the golden set changed since the baseline: {version} to {golden.version}"
         yield _row("golden_changed", Outcome.NOTE, reason=reason)
+    settings = baseline.manifest.get("settings_fingerprint")
+    if settings not in (None, golden.settings.fingerprint):
+        reason = "the suite's settings changed since the baseline: look at the diff of suite.toml"
+        yield _row("settings_changed", Outcome.NOTE, reason=reason)
     before = (baseline.manifest.get("system") or {}).get("fingerprint")
     if system_fingerprint is not None and before != system_fingerprint:
         reason = f"the system changed since the baseline: {before} to {system_fingerprint}"

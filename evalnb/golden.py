@@ -69,7 +69,7 @@ class SuiteSettings(BaseModel):
     """The system under test: a prompt file of the suite."""
     matching: Literal["words", "substrings"] = "words"
     """Whether keywords must stand as whole words, where a script has words."""
-    repeats: Annotated[int, Field(ge=1)] = 1
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 1
     slices: list[Literal["category", "language", "tags", "split"]] = [
         "category",
         "language",
@@ -77,6 +77,12 @@ class SuiteSettings(BaseModel):
         "split",
     ]
     gate: GateSettings = GateSettings()
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all settings, 12 hex digits."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -77,14 +77,15 @@ def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) ->
 
     try:
         papermill.execute_notebook(
-            str(path),
-            str(output),
+            _literal(path),
+            _literal(output),
             parameters=dict(parameters),
             kernel_name="python3",
             progress_bar=False,
             stderr_file=sys.stderr,
             # Else the kernel warns at each start that it speaks TCP, on loopback.
-            extra_arguments=["--IPKernelApp.log_level=40"],
+            # What is installed runs, not a folder of the same name that lies here.
+            extra_arguments=["--IPKernelApp.log_level=40", "--IPKernelApp.ignore_cwd=True"],
         )
     except papermill.PapermillExecutionError as error:
         kind = next(
@@ -94,3 +95,8 @@ def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) ->
         raise kind(f"{error.evalue}\n(cell {error.exec_count} of {output})") from error
     except DeadKernelError as error:
         raise DecisionError(f"the kernel died; what it had done is in {output}") from error
+
+
+def _literal(path: Path) -> str:
+    """Return a path in which papermill finds no parameters of its own."""
+    return str(path).replace("{", "{{").replace("}", "}}")

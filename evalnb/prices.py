@@ -35,6 +35,8 @@ def response_cost_usd(response: Mapping[str, Any]) -> float | None:
         inference and web searches count as the usage says.
     """
     model, usage = response.get("model"), response.get("usage") or {}
+    if not all(isinstance(number, int) for number in _tokens(usage).values()):
+        return None
     if model == LOCAL_MODEL:
         return 0.0
     row = _rows().get(str(model))

@@ -59,10 +59,18 @@ def new_run_folder(golden: GoldenSet, now: datetime, root: Path | None = None) -
     golden : the suite
     now : time in UTC
     root : the results root; by default the suite's
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
     """
     run_id = f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     folder = (root or results_root(golden)) / golden.settings.name / run_id
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"no folder can be made for the run: {error}") from error
     return folder
 
 
@@ -141,6 +149,7 @@ def read_run(folder: Path) -> Run:
     report = read_report(folder)
     try:
         manifest = parse_json((folder / "run.json").read_text(encoding="utf-8"))
+        _check_manifest(manifest)
         frames = {
             name: schema.build(report[name])
             for name, schema in (
@@ -150,7 +159,7 @@ def read_run(folder: Path) -> Run:
                 ("misses", MISSES),
             )
         }
-    except (OSError, UnicodeDecodeError, JsonProblem, LookupError, ValueError) as error:
+    except (OSError, JsonProblem, LookupError, TypeError, ValueError) as error:
         problem = Problem(str(folder), 0, "", f"cannot be read: {error}.", "Run the suite again.")
         raise InputError("the run cannot be used", [problem]) from error
     return Run(
@@ -163,22 +172,32 @@ def read_run(folder: Path) -> Run:
     )
 
 
+def _check_manifest(manifest: Any) -> None:
+    if not isinstance(manifest, dict):
+        raise TypeError("run.json holds no object")
+    for name in ("run_id", "suite", "golden_version", "system", "system_fingerprint", "as_of"):
+        if not isinstance(manifest.get(name), str):
+            raise TypeError(f"run.json has no `{name}`")
+
+
 def latest_run(golden: GoldenSet, root: Path | None = None) -> Path:
-    """Return the folder of a suite's newest run that came to a decision.
+    """Return the folder of a suite's newest run.
 
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or it came to no decision.
     """
     folder = (root or results_root(golden)) / golden.settings.name
     # Runs of the same second are told apart by when they ended.
     runs = sorted(
-        (path.parent for path in folder.glob("*/report.json")),
-        key=lambda run: (run.name.split("-")[0], (run / "report.json").stat().st_mtime_ns),
+        (path for path in folder.glob("*") if path.is_dir()),
+        key=lambda run: (run.name.split("-")[0], run.stat().st_mtime_ns),
     )
     if not runs:
         raise InputError(f"there is no run of {golden.settings.name} in {folder}: run it first")
+    if not (runs[-1] / "report.json").exists():
+        raise InputError(f"the newest run, {runs[-1]}, came to no decision: run the suite again")
     return runs[-1]
 
 

@@ -6,6 +6,7 @@ neither needed nor touched, and an interrupt stops it at once.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -20,8 +21,8 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from evalnb.cassettes import BINDING_HEADER, Binding, Cassettes, Mode, bind
-from evalnb.clients import async_client, sync_client, upstream_of
+from evalnb.cassettes import BINDING_HEADER, Binding, Cassettes, Exchange, Mode, bind
+from evalnb.clients import REPLAY_KEY, async_client, sync_client, upstream_of
 from evalnb.errors import EvalnbError, InputError
 from evalnb.frames import OUTPUTS, NaReason
 from evalnb.jsontext import writable_text
@@ -30,7 +31,7 @@ from evalnb.systems import STEP_LIMIT, CallableSystem, Output
 from evalnb.transport import CassetteFault, Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -69,7 +70,7 @@ _WITHOUT_ANSWER = frozenset({"refusal", STEP_LIMIT})
 def run_sync(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """Await a coroutine function from synchronous code, in a script and in a notebook alike.
 
-    An interrupt cancels it and is raised here.
+    An interrupt cancels it and is raised here, as soon as the loop is free to do so.
     """
     with anyio.from_thread.start_blocking_portal() as portal:
         return portal.call(function, *arguments)
@@ -179,6 +180,9 @@ async def run_async(
         raise cassettes.faults[0]
     if fatal:
         raise fatal[0]
+    missing = sum(row is None for row in rows)
+    if missing:
+        raise EvalnbError(f"{missing} of {len(plan)} answers are unaccounted for")
     return OUTPUTS.build(row for row in rows if row is not None)
 
 
@@ -198,6 +202,14 @@ class _Clients:
             self._synchronous = sync_client(self.cassettes, self.upstream)
         return self._synchronous
 
+    def redacted(self, error: BaseException) -> str:
+        """Return what an error says, without the credentials that it may repeat."""
+        text = writable_text(f"{type(error).__name__}: {error}")
+        for secret in (self.asynchronous.api_key, self.asynchronous.auth_token):
+            if secret and secret != REPLAY_KEY:
+                text = text.replace(secret, "[credentials]")
+        return text
+
     def close(self) -> None:
         """Close the synchronous client where there is one."""
         if self._synchronous is not None:
@@ -215,8 +227,13 @@ async def _row(system: System, case: Case, repeat: int, clients: _Clients) -> di
             raise InputError(f"the run stopped at case {case.id}: {error}") from error
         except (InputError, CassetteFault):
             raise
-        except Exception as error:  # noqa: BLE001 - a case's failure is a row with a reason
-            failure = (_na_reason(error), writable_text(f"{type(error).__name__}: {error}"))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # it is the run that is stopped
+                raise
+            failure = (NaReason.SYSTEM_ERROR, clients.redacted(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is a row with a reason
+            failure = (_na_reason(error), clients.redacted(error))
     row = {"case_id": case.id, "repeat": repeat, **_usage(binding)}
     if binding.misses:
         # What the application made of it does not count: it was answered by nobody.
@@ -276,30 +293,34 @@ async def _answer(system: System, case: Case, clients: _Clients, binding: Bindin
 
 def _usage(binding: Binding) -> dict[str, Any]:
     """Sum up what the API counted for a case and repeat."""
-    messages = [entry for entry in binding.exchanges if "usage" in entry.response]
+    messages = [
+        entry for entry in binding.exchanges if isinstance(entry.response.get("usage"), dict)
+    ]
     if not messages:
         return {}
-    usages = [entry.response["usage"] or {} for entry in messages]
-    costs = [response_cost_usd(entry.response) for entry in messages]
     latencies = [entry.latency_ms for entry in messages if entry.latency_ms is not None]
-
-    def total(name: str) -> int:
-        return sum(usage.get(name) or 0 for usage in usages)
-
+    costs = [response_cost_usd(entry.response) for entry in messages]
+    last = messages[-1].response
     return {
-        "model": messages[-1].response.get("model"),
-        "stop_reason": messages[-1].response.get("stop_reason"),
-        "input_tokens": total("input_tokens"),
-        "output_tokens": total("output_tokens"),
-        "cache_read_tokens": total("cache_read_input_tokens"),
-        "cache_write_tokens": total("cache_creation_input_tokens"),
+        "model": last.get("model") if isinstance(last.get("model"), str) else None,
+        "stop_reason": last.get("stop_reason"),
+        "input_tokens": _total(messages, "input_tokens"),
+        "output_tokens": _total(messages, "output_tokens"),
+        "cache_read_tokens": _total(messages, "cache_read_input_tokens"),
+        "cache_write_tokens": _total(messages, "cache_creation_input_tokens"),
         "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
         "latency_ms": sum(latencies) if latencies else None,
         "request_keys": [entry.key for entry in binding.exchanges],
     }
 
 
-def _na_reason(error: Exception) -> NaReason:
+def _total(messages: Sequence[Exchange], name: str) -> int | None:
+    """Return a sum of counts, None where one of them is no count."""
+    counts = [entry.response["usage"].get(name) or 0 for entry in messages]
+    return sum(counts) if all(type(count) is int for count in counts) else None
+
+
+def _na_reason(error: BaseException) -> NaReason:
     match error:
         case anthropic.BadRequestError():
             return NaReason.BAD_REQUEST

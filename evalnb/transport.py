@@ -31,7 +31,8 @@ __all__ = ["CassetteFault", "CassetteMiss", "CassetteTransport", "Upstream"]
 # They describe the bytes as they travelled, not those that are handed on.
 _DROPPED_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 # Endpoints whose answers say why they ended.
-_ENDING_PATHS = frozenset({"/v1/messages", "/v1/complete"})
+_MESSAGES_PATH = "/v1/messages"
+_ENDING_PATHS = frozenset({_MESSAGES_PATH, "/v1/complete"})
 _RECORDABLE_PATHS = _ENDING_PATHS | {"/v1/messages/count_tokens"}
 _NOWHERE = "this client has nowhere to ask: it was made for replay, or for the other kind of client"
 
@@ -261,6 +262,8 @@ def _recordable(path: str, response: httpx2.Response, body: bytes) -> Mapping[st
         return None
     if not isinstance(message, dict) or message.get("type") == "error":
         return None
-    if path in _ENDING_PATHS and message.get("stop_reason") is None:
+    if path in _ENDING_PATHS and not isinstance(message.get("stop_reason"), str):
+        return None
+    if path == _MESSAGES_PATH and not isinstance(message.get("content"), list):
         return None
     return message

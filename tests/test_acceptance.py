@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ def make_run(golden: GoldenSet, **texts: str | None) -> Run:
             "system_fingerprint": "f00d",
             "mode": "replay",
             "repeats": 1,
+            "as_of": "2026-06-01",
             "models": ["m"],
             "notice": None,
             "baseline": None,
@@ -97,8 +99,12 @@ def test_the_first_run_is_accepted_though_nothing_was_decided(tmp_path: Path) ->
     accept(golden, run, reason=" first run, looked at by kim ")
     baseline = read_baseline(golden)
     assert baseline is not None
+    digest = baseline.manifest["outputs_sha256"]
+    assert len(digest) == 64
     assert baseline.manifest == {
         "format": 1,
+        "outputs_sha256": digest,
+        "settings_fingerprint": None,
         "suite": "shop",
         "run_id": "run",
         "golden_version": golden.version,
@@ -287,3 +293,28 @@ def test_the_baseline_is_a_readable_diff(tmp_path: Path) -> None:
     text = (tmp_path / "shop" / "baseline" / "baseline.json").read_text(encoding="utf-8")
     assert json.loads(text)["cases"].keys() == {"one", "two"}
     assert sum(line.startswith('  "') for line in text.splitlines()) == 2
+
+
+def test_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
+    golden = suite(tmp_path)
+    run = make_run(golden, one="yes", two="sorry")
+    other = replace(run, manifest={**run.manifest, "suite": "other"})
+    with pytest.raises(InputError, match="is of suite 'other', not of 'shop'"):
+        accept(golden, other)
+
+
+def test_a_run_that_lost_scores_is_refused(tmp_path: Path) -> None:
+    golden = suite(tmp_path)
+    run = make_run(golden, one="yes", two="sorry")
+    with pytest.raises(InputError, match="has no scores in this run"):
+        accept(golden, replace(run, scores=run.scores.iloc[:1]))
+
+
+def test_the_baseline_of_today_counts_and_not_that_of_the_run(tmp_path: Path) -> None:
+    golden = suite(tmp_path)
+    first = make_run(golden, one="yes", two="sorry")
+    smaller = golden.slice(0, 1)
+    without = make_run(smaller, one="yes")  # decided before there was a baseline
+    accept(golden, first)
+    with pytest.raises(InputError, match="no longer in the golden set"):
+        accept(smaller, without)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +113,9 @@ def test_without_an_accepted_run_there_is_none(tmp_path: Path) -> None:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     baseline = read_baseline(written(tmp_path))
     assert baseline is not None
-    assert baseline.manifest == {"format": 1, **MANIFEST}
+    texts = (tmp_path / "baseline" / "outputs.jsonl").read_bytes()
+    digest = hashlib.sha256(texts).hexdigest()
+    assert baseline.manifest == {"format": 1, **MANIFEST, "outputs_sha256": digest}
     key = ["case_id", "scorer"]
     assert_frame_equal(baseline.counts, count(RUN).sort_values(key, ignore_index=True))
     # Of the outputs, what is shown of them is kept.
@@ -127,12 +130,14 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_every_case_has_a_line(tmp_path: Path) -> None:
     written(tmp_path)
+    digest = hashlib.sha256((tmp_path / "baseline" / "outputs.jsonl").read_bytes()).hexdigest()
     assert (tmp_path / "baseline" / "baseline.json").read_text(encoding="utf-8") == (
         "{\n"
         ' "format": 1,\n'
         ' "golden_version": "abc",\n'
         ' "system": {"name": "v1", "fingerprint": "f00d"},\n'
         ' "mode": null,\n'
+        f' "outputs_sha256": "{digest}",\n'
         ' "cases": {\n'
         '  "a": {'
         '"(case)": {"n_repeats": 1, "n_scored": 1, "n_passed": 1, "mean": 1.0, "n_na": 0}, '
@@ -262,6 +267,16 @@ def test_a_damaged_baseline_is_told(tmp_path: Path, content: Any, field: str, me
 )
 def test_damaged_texts_are_told(tmp_path: Path, content: Any, message: str) -> None:
     assert damage(tmp_path, content, "outputs.jsonl")[1].startswith(message)
+
+
+def test_texts_of_another_baseline_are_told(tmp_path: Path) -> None:
+    found = damage(tmp_path, {"case_id": "a", "repeat": 1}, "outputs.jsonl")
+    assert found[1] == "does not belong to baseline.json."
+
+
+def test_a_baseline_of_another_suite_is_told(tmp_path: Path) -> None:
+    found = damage(tmp_path, {"format": 1, "suite": "other", "cases": {}})
+    assert found[1].startswith("is of suite 'other', not of ")
 
 
 def test_only_a_suite_has_a_baseline(tmp_path: Path) -> None:

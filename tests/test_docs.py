@@ -32,7 +32,17 @@ def test_every_scorer_is_described(expectation: str) -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    ["regression", "new_failure", "drift", "waiver", "na", "gone", "no_baseline", "miss"],
+    [
+        "regression",
+        "new_failure",
+        "drift",
+        "waiver",
+        "na",
+        "gone",
+        "repeats",
+        "no_baseline",
+        "miss",
+    ],
 )
 def test_every_rule_that_stops_a_run_is_described(rule: str) -> None:
     assert f"| `{rule}`" in README

@@ -177,10 +177,29 @@ def test_what_failed_and_fails_is_known() -> None:
     assert said(compare(golden("a"), exact(a=False), exact(a=False))) == []
 
 
-def test_what_was_not_scored_in_the_baseline_and_fails_now_is_stated() -> None:
-    decision = compare(golden("a"), exact(a="no_judge"), exact(a=False))
+def test_what_a_rule_could_not_score_in_the_baseline_and_fails_now_blocks() -> None:
+    decision = compare(golden("a"), exact(a="empty"), exact(a=False))
+    assert said(decision) == [("new_failure", "fail", "a", "exact", None)]
+
+
+def test_what_no_judge_scored_in_the_baseline_and_fails_now_is_stated() -> None:
+    judged = exact(a=False).assign(tier="judge")
+    decision = compare(golden("a"), exact(a="no_judge"), judged)
     assert said(decision) == [("not_compared", "note", "a", "exact", None)]
     assert exit_code(decision) == 0
+
+
+def test_a_run_in_which_nothing_is_scored_is_inconclusive() -> None:
+    nothing = exact(a="no_judge")
+    assert said(compare(golden("a"), nothing, nothing)) == [
+        ("na", "inconclusive", None, None, None)
+    ]
+
+
+def test_fewer_repeats_than_the_baseline_are_inconclusive() -> None:
+    twice = scores(("a", 1, "exact", True), ("a", 2, "exact", True))
+    decision = compare(golden("a"), twice, exact(a=True))
+    assert said(decision) == [("repeats", "inconclusive", None, None, None)]
 
 
 def test_an_unstable_case_that_was_stable_is_a_regression() -> None:

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -25,6 +30,30 @@ if TYPE_CHECKING:
     import anthropic
 
     from evalnb.cases import Case
+
+
+@contextmanager
+def serving(status: int, body: Any) -> Iterator[str]:
+    """Answer every request on the loopback interface with one error."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            content = json.dumps({"type": "error", **body}).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
 
 CASES = [
     {"id": "hello", "input": "Hello?", "must_contain": ["hello"], "tools": []},
@@ -427,3 +456,58 @@ def test_replay_never_looks_for_a_key(golden: GoldenSet, monkeypatch: pytest.Mon
         return client.api_key
 
     assert asyncio.run(main()) == "replay"
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(0)])
+def test_a_system_that_cancels_or_exits_takes_no_other_answer_along(
+    golden: GoldenSet, error: BaseException
+) -> None:
+    async def answer(case: Case, client: Any) -> str:
+        if case.id == "hello":
+            raise error
+        await asyncio.sleep(0.02)
+        return "B-1"
+
+    outputs = run(golden, CallableSystem(answer), repeats=2, progress="none")
+
+    assert outputs["na_reason"].tolist() == ["system_error", "system_error", pd.NA, pd.NA]
+
+
+def test_a_key_that_an_error_repeats_is_taken_out(
+    golden: GoldenSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-marked-secret")
+    refusal = {"error": {"type": "invalid_request_error", "message": "Bearer sk-marked-secret"}}
+    with serving(400, refusal) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        outputs = run(golden, load_system(golden), mode="live", progress="none")
+    assert outputs["na_reason"].tolist() == ["bad_request"] * 2
+    assert outputs["error"].str.contains("[credentials]", regex=False).all()
+    assert not outputs["error"].str.contains("sk-marked").any()
+
+
+@pytest.mark.parametrize("usage", ["many", [1], {"input_tokens": "7"}, {"input_tokens": 3.5}])
+def test_usage_that_is_no_count_is_not_known(golden: GoldenSet, usage: Any) -> None:
+    outputs = run(
+        golden.slice(0, 1),
+        load_system(golden),
+        cassettes=empty(golden, "record"),
+        upstream=FakeUpstream(message("Hello.", usage=usage)),
+        progress="none",
+    )
+    assert outputs["input_tokens"].isna().all()
+    assert outputs["cost_usd"].isna().all()
+
+
+@pytest.mark.parametrize("stop_reason", [7, [], {}])
+def test_a_stop_reason_that_is_no_text_is_an_answer_that_broke_off(
+    golden: GoldenSet, stop_reason: Any
+) -> None:
+    outputs = run(
+        golden.slice(0, 1),
+        load_system(golden),
+        cassettes=empty(golden, "live"),
+        upstream=FakeUpstream(message("Hello.", stop_reason=stop_reason)),
+        progress="none",
+    )
+    assert outputs["na_reason"].tolist() == ["incomplete"]

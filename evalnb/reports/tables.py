@@ -70,6 +70,8 @@ def styled(
         .format_index(escape="html", axis="columns")
         .set_table_styles([*_LOOKS, *_numbers_right(frame)])
         .set_uuid(_identity(texts, caption))
+        # Else a notebook looks for formulas between two dollar signs.
+        .set_table_attributes('class="mathjax_ignore tex2jax_ignore"')
     )
     if caption is not None:
         styler = styler.set_caption(html.escape(cell_text(caption, limit=limit)))

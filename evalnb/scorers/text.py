@@ -62,8 +62,8 @@ def must_not_include(case: Case, output: Output, matching: Matching) -> Score:
 
 
 def _count(ratio: float, n: int) -> int:
-    """Return how many of `n` make the share `ratio`."""
-    nearest = round(ratio * n)
+    """Return how many of `n` make the share `ratio`, at least one."""
+    nearest = max(1, round(ratio * n))
     return nearest if abs(ratio - nearest / n) <= _RATIO_ROUNDING else math.ceil(ratio * n)
 
 

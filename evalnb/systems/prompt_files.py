@@ -40,7 +40,25 @@ def _further_fields(parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
             "must not hold {names}: the case and the prompt file's own fields say that",
             {"names": ", ".join(f"`{name}`" for name in taken)},
         )
-    return parameters
+    return _finite(parameters)
+
+
+def _finite(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise PydanticCustomError("finite", "must not hold NaN or Infinity") from None
+    return value
+
+
+def _own_names(tools: list[_Tool]) -> list[_Tool]:
+    names = [tool.name for tool in tools]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise PydanticCustomError(
+            "tools", "must have names of their own. Twice: {names}", {"names": ", ".join(twice)}
+        )
+    return tools
 
 
 class _Tool(BaseModel):
@@ -48,7 +66,7 @@ class _Tool(BaseModel):
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
     description: Single
-    input_schema: dict[str, JsonValue]
+    input_schema: Annotated[dict[str, JsonValue], AfterValidator(_finite)]
 
 
 class _Prompt(BaseModel):
@@ -59,7 +77,7 @@ class _Prompt(BaseModel):
     system: str | None = None
     parameters: Annotated[dict[str, JsonValue], AfterValidator(_further_fields)] = {}
     """Further fields of the request, such as `thinking` or `output_config`."""
-    tools: list[_Tool] = []
+    tools: Annotated[list[_Tool], AfterValidator(_own_names)] = []
 
 
 @dataclass(frozen=True)
