@@ -116,13 +116,15 @@ def test_a_decision_that_cannot_be_read_is_an_error(golden: GoldenSet, content: 
         read_report(folder)
 
 
-def test_the_newest_run_with_a_decision_is_the_latest(golden: GoldenSet) -> None:
+def test_the_newest_run_is_the_latest_and_must_have_decided(golden: GoldenSet) -> None:
     with pytest.raises(InputError, match="there is no run of shop"):
         latest_run(golden)
     first = new_run_folder(golden, NOW)
     write_run(first, made_run(golden, first.name))
-    new_run_folder(golden, NOW.replace(hour=5))
     assert latest_run(golden) == first
+    new_run_folder(golden, NOW.replace(hour=5))
+    with pytest.raises(InputError, match="came to no decision"):
+        latest_run(golden)
 
 
 def test_another_damaged_file_is_named(golden: GoldenSet) -> None:

@@ -102,8 +102,13 @@ def test_a_missing_output_carries_its_reason_to_every_score(reason: NaReason) ->
 def test_a_judge_is_asked_for_what_the_rules_let_through(text: str, reason: str) -> None:
     # The case states its rubric before the rule; rules come first all the same.
     judged = golden(
-        {"id": "a", "rubric": ["polite"], "expected_keywords": ["x"], "reference": "Fine."}
-        | {"min_keyword_ratio": 0.0, "must_not_include": ["sorry"]}
+        {
+            "id": "a",
+            "rubric": ["polite"],
+            "expected_keywords": ["fine", "sorry"],
+            "reference": "Fine.",
+        }
+        | {"must_not_include": ["sorry"]}
     )
     frame = score(judged, outputs({"case_id": "a", "text": text}))
     assert frame["scorer"].tolist() == ["rubric", "keywords", "must_not_include", "reference"]
