@@ -97,6 +97,7 @@ def evaluate(
         misses=misses,
         system_fingerprint=system.fingerprint,
         unused_cassettes=_unused(golden, system, cassettes),
+        without_requests=_without_requests(outputs) if mode == "replay" else (),
     )
     manifest = {
         "run_id": run_id,
@@ -139,6 +140,12 @@ def _unused(golden: GoldenSet, system: System, cassettes: Cassettes) -> list[str
     if cassettes.mode != "replay" or len(systems) > 1 or system not in systems:
         return []
     return cassettes.unused()
+
+
+def _without_requests(outputs: pd.DataFrame) -> list[str]:
+    """Name the cases that were answered without asking a model through our client."""
+    answered = outputs[outputs["na_reason"].isna() & outputs["request_keys"].isna()]
+    return list(dict.fromkeys(answered["case_id"]))
 
 
 def _record_command(golden: GoldenSet, system: System, repeats: int) -> str | None:

@@ -47,6 +47,7 @@ _RULES = (
     "settings_changed",
     "system_changed",
     "unused_cassettes",
+    "no_requests",
 )
 """In the order in which they are listed."""
 
@@ -63,6 +64,7 @@ def decide(
     misses: pd.DataFrame | None = None,
     system_fingerprint: str | None = None,
     unused_cassettes: Sequence[str] = (),
+    without_requests: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
@@ -76,6 +78,8 @@ def decide(
     misses : a misses frame of the run
     system_fingerprint : of the system that ran
     unused_cassettes : keys that nothing asked for
+    without_requests : ids of cases that were answered in replay without asking a model through
+        the client that the system was given
 
     Returns
     -------
@@ -83,7 +87,8 @@ def decide(
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `regression`, `new_failure`, `drift`,
         `waiver` (fail); `waived`, `now_passing`, `waived_passing`, `not_compared`,
-        `golden_changed`, `settings_changed`, `system_changed`, `unused_cassettes` (notes).
+        `golden_changed`, `settings_changed`, `system_changed`, `unused_cassettes`,
+        `no_requests` (notes).
     """
     records = sorted(to_records(scores), key=lambda row: row["repeat"])
     rows = [
@@ -106,6 +111,12 @@ def decide(
             "`evalnb cassettes` lists and prunes them"
         )
         rows.append(_row("unused_cassettes", Outcome.NOTE, reason=reason))
+    for case_id in without_requests:
+        reason = (
+            "was answered without a request through the client it was given: a client of the "
+            "system's own is not replayed"
+        )
+        rows.append(_row("no_requests", Outcome.NOTE, case_id=case_id, reason=reason))
     return DECISION.build(_sorted(golden, rows))
 
 

@@ -632,3 +632,10 @@ def test_a_new_case_may_be_known_to_fail() -> None:
     now = scores(("a", 1, "exact", True), ("b", 1, "exact", False))
     decision = compare(suite, before, now, waiver("b", kind="known_failing"))
     assert decision["rule"].tolist() == ["waived"]
+
+
+def test_answers_that_asked_nothing_through_the_client_are_noted() -> None:
+    suite, frame = golden("a", "b"), exact(a=True, b=True)
+    decision = decide(suite, frame, accepted(frame, suite), as_of=DAY, without_requests=["b"])
+    assert said(decision) == [("no_requests", "note", "b", None, None)]
+    assert exit_code(decision) == 0
