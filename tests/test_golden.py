@@ -293,7 +293,7 @@ def test_what_could_not_be_read_again_is_not_written(
             optional={
                 "state": st.dictionaries(texts, values, max_size=3),
                 "tags": st.lists(texts.filter(bool), min_size=1, max_size=3),
-                "min_keyword_ratio": st.floats(0, 1),
+                "min_keyword_ratio": st.floats(0, 1, exclude_min=True),
                 "expected_keywords": st.just(["x"]),
                 "tools": st.lists(texts.filter(bool), max_size=2),
                 "note": texts.filter(bool),
