@@ -264,6 +264,8 @@ OUTPUTS = FrameSchema(
         "text": "string",
         "tool_calls": "object",
         "messages": "object",
+        "turns": "object",
+        "retrieved_ids": "object",
         "stop_reason": "string",
         "input_tokens": "Int64",
         "output_tokens": "Int64",
@@ -281,7 +283,8 @@ OUTPUTS = FrameSchema(
 """A row a case and repeat: what the system gave, or why it gave nothing.
 
 `tool_calls` is a list of `{"name", "arguments"}` in order, `messages` the trajectory as
-Messages API messages, `request_keys` the cassette keys of its requests, `model` the id as the API
+Messages API messages, `turns` the `{"text", "tool_calls", "stop_reason"}` of each turn of a played
+conversation, `retrieved_ids` a ranking of passage ids, `request_keys` the cassette keys of its requests, `model` the id as the API
 returned it, `output_hash` a hash of text and tool calls. `cost_usd` is what its requests cost at
 list price, in replay what they cost when they were recorded; NA where a model has no known price.
 """

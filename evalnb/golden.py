@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = [
     "GateSettings",
     "GoldenSet",
+    "LiveSettings",
+    "RetrievalSettings",
     "SuiteSettings",
     "find_suite",
     "read_golden",
@@ -42,6 +44,7 @@ _WHOLE_CASE = {
 }
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Ratio = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class GateSettings(BaseModel):
@@ -53,6 +56,34 @@ class GateSettings(BaseModel):
     """How far a mean may fall before it counts as drift."""
     na_budget: Share = 0.0
     """Share of the planned scores that may be missing by accident."""
+    floors: dict[str, Share] = {}
+    """Means under which a run is blocked: scorer, or `(case)` for the pass rate, to a mean."""
+    max_output_tokens_ratio: Ratio = 1.2
+    """How much longer than the baseline's the answers may be, in output tokens."""
+    max_latency_ratio: Ratio = 1.2
+    """How much slower than the baseline's live answers may be."""
+
+
+class LiveSettings(BaseModel):
+    """What a run that asks a model may take, `[live]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    timeout_s: Ratio = 120.0
+    """How long one request may take, its retries not counted."""
+    max_minutes: Ratio | None = None
+    """After this no request is begun; what is left is NA `deadline`."""
+    budget_usd: Ratio | None = None
+    """What a run may cost; what is left is NA `budget`."""
+
+
+class RetrievalSettings(BaseModel):
+    """How retrieved passages are scored, `[retrieval]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    k: Annotated[int, Field(ge=1)] = 5
+    """How many of the first passages count."""
 
 
 class SuiteSettings(BaseModel):
@@ -66,7 +97,12 @@ class SuiteSettings(BaseModel):
     privacy: Literal["public"] = "public"
     """Whether cases and answers may be shown whole; `confidential` is not supported yet."""
     system: str = "systems/v1.toml"
-    """The system under test: a prompt file of the suite."""
+    """The system under test: a prompt file of the suite, the import path of a Python function
+    such as `my_app.bot:answer`, or the URL of an HTTP endpoint."""
+    system_files: list[str] = []
+    """Further files that make the system what it is, as patterns from the suite's folder."""
+    red_team: bool = False
+    """Whether one failure is an emergency, whatever the means say."""
     matching: Literal["words", "substrings"] = "words"
     """Whether keywords must stand as whole words, where a script has words."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -76,12 +112,18 @@ class SuiteSettings(BaseModel):
         "tags",
         "split",
     ]
+    scorers: dict[str, str] = {}
+    """Scorers of the suite's own: name to import path, such as `my_scorers:polite`."""
+    refusal_phrases: list[str] = []
+    """Words by which this product declines, beside the package's own."""
+    retrieval: RetrievalSettings = RetrievalSettings()
+    live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all settings, 12 hex digits."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        """Hash of the settings that are not the defaults, 12 hex digits."""
+        text = json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

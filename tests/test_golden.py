@@ -76,16 +76,23 @@ def test_a_folder_is_read_with_its_settings(tmp_path: Path) -> None:
     """
     golden = read_golden(suite(tmp_path, toml))
     assert golden.folder == tmp_path
-    assert golden.settings.model_dump() == {
+    assert golden.settings.model_dump(exclude_defaults=True) == {
         "name": "support",
-        "description": "",
-        "privacy": "public",
         "system": "systems/v2.toml",
         "matching": "substrings",
         "repeats": 3,
         "slices": ["tags"],
-        "gate": {"margin": 0.05, "na_budget": 0.0},
+        "gate": {"margin": 0.05},
     }
+
+
+def test_a_default_that_is_spelt_out_changes_no_fingerprint(tmp_path: Path) -> None:
+    short, long = tmp_path / "short", tmp_path / "long"
+    for folder in (short, long):
+        folder.mkdir()
+    said = read_golden(suite(long, 'name = "support"\nrepeats = 1\n'))
+    unsaid = read_golden(suite(short, 'name = "support"\n'))
+    assert said.settings.fingerprint == unsaid.settings.fingerprint
 
 
 def test_every_field_comes_through(tmp_path: Path) -> None:

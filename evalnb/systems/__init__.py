@@ -2,12 +2,14 @@
 
 from evalnb.systems.callables import CallableSystem
 from evalnb.systems.loading import load_system, suite_systems
-from evalnb.systems.outputs import STEP_LIMIT, Output, System, ToolCall
+from evalnb.systems.outputs import STEP_LIMIT, DirectSystem, ModelAccess, Output, System, ToolCall
 from evalnb.systems.prompt_files import PromptSystem
 
 __all__ = [
     "STEP_LIMIT",
     "CallableSystem",
+    "DirectSystem",
+    "ModelAccess",
     "Output",
     "PromptSystem",
     "System",

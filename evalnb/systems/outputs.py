@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anthropic import AsyncAnthropic
 
     from evalnb.cases import Case
 
-__all__ = ["STEP_LIMIT", "Output", "System", "ToolCall"]
+__all__ = ["STEP_LIMIT", "DirectSystem", "ModelAccess", "Output", "System", "ToolCall"]
 
 STEP_LIMIT = "step_limit"
 """Stop reason of an answer that was still calling tools after the last step."""
@@ -36,12 +36,18 @@ class Output:
     tool_calls : in order
     messages : the trajectory after the case's input, as Messages API messages
     stop_reason : of the last response, where the system knows it
+    retrieved_ids : ids of the passages that the system retrieved, best first; None where it
+        retrieves nothing
+    turns : of a played conversation, the output of each turn; text and stop reason above are
+        then the last turn's, tool calls and messages those of all turns
     """
 
     text: str | None
     tool_calls: Sequence[ToolCall] = ()
     messages: Sequence[dict[str, Any]] = ()
     stop_reason: str | None = None
+    retrieved_ids: Sequence[str] | None = None
+    turns: Sequence[Output] = ()
 
 
 @runtime_checkable
@@ -58,3 +64,23 @@ class System(Protocol):
 
     async def answer(self, case: Case, client: AsyncAnthropic) -> Output | str:
         """Answer a case."""
+
+
+class ModelAccess(Protocol):
+    """What the runner gives to systems of our own, which need no SDK call: cassettes included."""
+
+    async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the response to a Messages API request, both as plain JSON values."""
+
+    async def post(
+        self, url: str, body: Mapping[str, Any], *, headers: Mapping[str, str], timeout_s: float
+    ) -> dict[str, Any]:
+        """Return the JSON object that an HTTP endpoint answers; headers are never recorded."""
+
+
+@runtime_checkable
+class DirectSystem(Protocol):
+    """A system of our own, that asks for plain JSON."""
+
+    async def answer_through(self, case: Case, access: ModelAccess) -> Output:
+        """Answer a case that has `input` or `messages`."""
