@@ -10,7 +10,7 @@ from evalnb.errors import InputError
 from evalnb.frames import Outcome, to_records
 from evalnb.gate import decide
 from evalnb.results import read_run
-from evalnb.scoring import scorer_names
+from evalnb.scoring import case_scorers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,6 +125,8 @@ def _decided_now(golden: GoldenSet, run: Run) -> pd.DataFrame:
         read_baseline(golden),
         as_of=date.fromisoformat(run.manifest["as_of"]),
         misses=run.misses,
+        outputs=run.outputs,
+        mode=run.manifest.get("mode"),
     )
 
 
@@ -132,8 +134,7 @@ def _is_there(golden: GoldenSet, name: str) -> bool:
     case_id, _, scorer = name.partition(":")
     if case_id not in golden:
         return False
-    names = scorer_names(golden[case_id])
-    return not scorer or scorer in [known or expectation for expectation, known in names.items()]
+    return not scorer or scorer in case_scorers(golden, golden[case_id])
 
 
 def _gone_name(row: Mapping[str, Any]) -> str:

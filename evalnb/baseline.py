@@ -7,8 +7,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from evalnb.errors import InputError, Problem
-from evalnb.frames import BASELINE, OUTPUTS, to_records
+from evalnb.frames import BASELINE, OUTPUTS, is_accident, to_records
 from evalnb.jsontext import (
     MAX_WRITTEN_LINE_BYTES,
     JsonProblem,
@@ -17,13 +19,10 @@ from evalnb.jsontext import (
     read_lines,
     write_atomically,
 )
-from evalnb.scoring import repeat_passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
-
-    import pandas as pd
 
     from evalnb.golden import GoldenSet
 
@@ -35,7 +34,10 @@ CASE = "(case)"
 _FORMAT = 1
 _REMEDY = "Restore it from git, or accept a baseline anew."
 _COUNTS = ("n_repeats", "n_scored", "n_passed", "n_na")
-_OUTPUT_COLUMNS = ("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason")
+_OUTPUT_COLUMNS = (
+    *("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason"),
+    *("output_tokens", "latency_ms", "na_reason"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Baseline:
     ----------
     manifest : golden version, system, reason and the like, as in `baseline.json`
     counts : a baseline frame
-    outputs : an outputs frame with the texts
+    outputs : an outputs frame with the texts, their output tokens and latency; baselines of
+        earlier versions have texts alone
     """
 
     manifest: Mapping[str, Any]
@@ -66,11 +69,34 @@ def count(scores: pd.DataFrame) -> pd.DataFrame:
     a baseline frame: a row a case and scorer, and one a case with the scorer `(case)`
         The case as a whole counts as `evalnb.frames.RESULTS` says.
     """
-    cases: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for row in to_records(scores):
-        cases.setdefault(row["case_id"], {}).setdefault(row["scorer"], []).append(row)
-    return BASELINE.build(
-        counted for case_id, scorers in cases.items() for counted in _case_counts(case_id, scorers)
+    if scores.empty:
+        return BASELINE.empty()
+    cases, case_ids = pd.factorize(scores["case_id"])
+    scorers, names = pd.factorize(scores["scorer"])
+    passed = scores["passed"]
+    rows = pd.DataFrame(
+        {
+            "case": cases,
+            "scorer": scorers,
+            "repeat": scores["repeat"].to_numpy("int64"),
+            "scored": passed.notna().to_numpy(),
+            "passed": passed.fillna(value=False).to_numpy(bool),
+            "failed": (~passed.fillna(value=True)).to_numpy(bool),
+            "accident": is_accident(scores["na_reason"]).to_numpy(bool),
+            "value": scores["value"].where(passed.notna()).to_numpy("float64", na_value=math.nan),
+        }
+    )
+    # Those of the cases come first, and stay so.
+    counted = pd.concat([_case_counts(rows), _scorer_counts(rows)]).sort_values(
+        "case", kind="stable", ignore_index=True
+    )
+    of_case = counted["scorer"] < 0
+    return BASELINE.check(
+        counted.assign(
+            case_id=case_ids.take(counted["case"].to_numpy()),
+            scorer=pd.Series(names.take(counted["scorer"].to_numpy())).mask(of_case, CASE),
+            n_na=counted["n_repeats"] - counted["n_scored"],
+        ).drop(columns="case")
     )
 
 
@@ -149,31 +175,27 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _case_counts(
-    case_id: str, scorers: Mapping[str, list[dict[str, Any]]]
-) -> Iterable[dict[str, Any]]:
-    everything = [row for rows in scorers.values() for row in rows]
-    repeats = {row["repeat"] for row in everything}
-    passes = repeat_passes(everything)
-    yield _counted(case_id, CASE, len(repeats), passes, [float(passed) for passed in passes])
-    for scorer, rows in scorers.items():
-        scored = [row for row in rows if "passed" in row]
-        values = [row["value"] for row in scored if "value" in row]
-        yield _counted(case_id, scorer, len(rows), [row["passed"] for row in scored], values)
+def _case_counts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Count the repeats of each case as a whole; its scorer is -1."""
+    repeats = rows.groupby(["case", "repeat"], sort=False)[["scored", "failed", "accident"]].any()
+    repeats["scored"] &= ~repeats["accident"]
+    repeats["passed"] = repeats["scored"] & ~repeats["failed"]
+    grouped = repeats.groupby("case", sort=False)
+    counts = grouped.agg(
+        n_repeats=("scored", "size"), n_scored=("scored", "sum"), n_passed=("passed", "sum")
+    )
+    rates = counts["n_passed"] / counts["n_scored"].where(counts["n_scored"] > 0)
+    return counts.assign(scorer=-1, mean=rates).reset_index()
 
 
-def _counted(
-    case_id: str, scorer: str, n_repeats: int, passes: list[bool], values: list[float]
-) -> dict[str, Any]:
-    return {
-        "case_id": case_id,
-        "scorer": scorer,
-        "n_repeats": n_repeats,
-        "n_scored": len(passes),
-        "n_passed": sum(passes),
-        "mean": math.fsum(values) / len(values) if values else None,
-        "n_na": n_repeats - len(passes),
-    }
+def _scorer_counts(rows: pd.DataFrame) -> pd.DataFrame:
+    pair = ["case", "scorer"]
+    counts = rows.groupby(pair, sort=False).agg(
+        n_repeats=("scored", "size"), n_scored=("scored", "sum"), n_passed=("passed", "sum")
+    )
+    # Sorted: a sum must not depend on the order of the rows.
+    counts["mean"] = rows.sort_values("value").groupby(pair, sort=False)["value"].mean()
+    return counts.reset_index()
 
 
 def _to_json(manifest: Mapping[str, Any], cases: Mapping[str, Mapping[str, Any]]) -> bytes:

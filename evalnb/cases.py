@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 from pydantic.functional_validators import AfterValidator
 from pydantic_core import PydanticCustomError
 
+from evalnb.frames import CASES
 from evalnb.matching import normalize
 from evalnb.schemas import schema_validator
 
 __all__ = [
     "EXPECTATIONS",
+    "FIELDS",
     "Case",
     "ExpectedToolCall",
     "ExpectedToolCalls",
@@ -239,7 +241,7 @@ class Case(_Expectations):
     relevant_ids: Texts | None = None
     """Ids of the passages that retrieval should find."""
     expect_refusal: bool | None = None
-    """Whether the right answer is to decline or hedge."""
+    """Whether the right answer is to decline or hedge (True), or must not be (False)."""
     reference: Text | None = None
     """A known-good answer."""
     limits: Limits | None = None
@@ -278,11 +280,13 @@ class Case(_Expectations):
     @property
     def expectations(self) -> tuple[str, ...]:
         """Names of the expectations that this case states, those of its turns included."""
+        if self.turns is None:
+            return tuple([name for name in EXPECTATIONS if getattr(self, name) is not None])
+        parts: list[_Expectations] = [self, *self.turns]
         return tuple(
             name
             for name in EXPECTATIONS
-            if _states(self, name)
-            or any(_states(turn, name) for turn in self.turns or () if name in Turn.model_fields)
+            if any(getattr(part, name, None) is not None for part in parts)
         )
 
     def canonical(self) -> dict[str, Any]:
@@ -290,11 +294,6 @@ class Case(_Expectations):
         return {
             name: _plain(getattr(self, name)) for name in FIELDS if getattr(self, name) is not None
         }
-
-
-def _states(part: BaseModel, name: str) -> bool:
-    value = getattr(part, name)
-    return value is not None and value is not False
 
 
 def _plain(value: Any) -> Any:
@@ -313,35 +312,5 @@ def _plain(value: Any) -> Any:
     return value
 
 
-FIELDS = (
-    "id",
-    "category",
-    "language",
-    "tags",
-    "input",
-    "messages",
-    "turns",
-    "state",
-    "context",
-    "expected_exact",
-    "must_contain",
-    "rubric",
-    "expected_keywords",
-    "min_keyword_ratio",
-    "must_not_include",
-    "expected_intent",
-    "expected_tool_calls",
-    "tools",
-    "tools_mock",
-    "expected_schema",
-    "relevant_ids",
-    "expect_refusal",
-    "reference",
-    "limits",
-    "split",
-    "added",
-    "source",
-    "reviewed_by",
-    "note",
-)
-"""The fields of a case in the order in which they are written."""
+FIELDS = ("id", *(name for name in CASES.columns if name != "case_id"))
+"""The fields of a case in the order in which they are written: that of the cases frame."""

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 import threading
+from collections import OrderedDict
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from weakref import WeakValueDictionary
 
+from pydantic_core import from_json
+
 from evalnb.errors import InputError, MissError, Problem
-from evalnb.frames import MISSES
+from evalnb.frames import MISSES, NaReason
 from evalnb.jsontext import JsonProblem, parse_json, write_atomically
 from evalnb.keys import (
     CanonicalRequest,
@@ -30,11 +32,15 @@ from evalnb.keys import (
     request_key,
     stable_block,
 )
+from evalnb.places import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     import pandas as pd
+
+    from evalnb.journal import Journal
 
 __all__ = [
     "BINDING_HEADER",
@@ -53,6 +59,7 @@ Mode = Literal["replay", "record", "live"]
 MODES: tuple[str, ...] = get_args(Mode)
 
 _FORMAT = 1
+_REMEMBERED_FILES = 256
 # Of the responses whose id is drawn anew for each call, what it starts with.
 _ID_STEMS = {"message": "msg", "completion": "compl"}
 _binding: ContextVar[Binding | None] = ContextVar("evalnb_binding", default=None)
@@ -60,6 +67,7 @@ _binding: ContextVar[Binding | None] = ContextVar("evalnb_binding", default=None
 
 BINDING_HEADER = "x-evalnb-binding"
 """Header that never leaves this process: the transport takes it out."""
+_tokens = count(1)
 _by_token: WeakValueDictionary[str, Binding] = WeakValueDictionary()
 
 
@@ -98,7 +106,9 @@ class Binding:
     misses: list[Miss] = field(default_factory=list)
     incomplete: set[str] = field(default_factory=set)
     """Keys of the requests whose last response broke off."""
-    token: str = field(default_factory=lambda: secrets.token_hex(8))
+    stopped: NaReason | None = None
+    """Why a request of it was not sent any more: the run was at its end."""
+    token: str = field(default_factory=lambda: str(next(_tokens)))
     """What a client says in `BINDING_HEADER` to be counted here, whatever thread it is used in."""
     _taken: dict[str, set[int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -168,26 +178,36 @@ class Cassettes:
 
     Parameters
     ----------
-    folder : one file a key; need not exist yet
+    folder : one file a key, here or at a URL; need not exist yet
     mode : `replay` answers from the files alone; `record` asks the model for what is missing and
-        writes it; `live` always asks and writes nothing
+        writes it; `live` asks whatever the files hold, and writes none
     refresh : in `record`, ask again for everything, once each
+    journal : in `live`, where responses are kept, and taken from when the run is taken up again
     """
 
-    def __init__(self, folder: str | Path, mode: Mode = "replay", *, refresh: bool = False) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        mode: Mode = "replay",
+        *,
+        refresh: bool = False,
+        journal: Journal | None = None,
+    ) -> None:
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}. Got {mode!r}.")
         if refresh and mode != "record":
             raise ValueError(f"refresh needs the mode `record`. Got {mode!r}.")
-        self.folder = Path(folder)
+        self.folder = place(folder)
         self.mode = mode
         self.refresh = refresh
         self.misses: list[Miss] = []
         self.used: set[str] = set()
         self.faults: list[InputError] = []
         self._unbound = Binding("", 1)
-        self._fresh: dict[Slot, Exchange] = {}
-        self._files: dict[str, _File] = {}
+        self._journal = journal
+        self._fresh: set[Slot] = set()
+        self._claimed: set[Slot] = set()
+        self._files: OrderedDict[str, _File] = OrderedDict()
         self._lock = threading.RLock()
 
     def slot(self, key: str) -> Slot:
@@ -197,6 +217,21 @@ class Cassettes:
     def release(self, slot: Slot) -> None:
         """Give back the slot of a request that got no answer."""
         (bound() or self._unbound).release(slot)
+
+    def claim(self, slot: Slot) -> bool:
+        """Tell whether a request may go on; not while another one records the same slot."""
+        if self.mode != "record":
+            return True
+        with self._lock:
+            if slot in self._claimed:
+                return False
+            self._claimed.add(slot)
+            return True
+
+    def unclaim(self, slot: Slot) -> None:
+        """Let other requests for a slot go on."""
+        with self._lock:
+            self._claimed.discard(slot)
 
     def take(self, slot: Slot, request: CanonicalRequest) -> Exchange | None:
         """Return the recorded response of a slot, None where the model is to be asked.
@@ -209,15 +244,15 @@ class Cassettes:
             If the cassette is damaged or was recorded from another model than the one asked for.
         """
         if self.mode == "live":
-            return None
+            return self._resumed(slot)
         with self._lock:
             self.used.add(slot.key)
-            if slot in self._fresh:
-                return self._fresh[slot]
-            if self.refresh:
+            if self.refresh and slot not in self._fresh:
                 return None
             try:
                 file = self._file(slot.key)
+                if file is not None:
+                    file.check(self._path(slot.key), request)
                 entry = file.entries.get((slot.repeat, slot.occurrence)) if file else None
                 if entry is not None:
                     _check_model(self._path(slot.key), request, entry.response)
@@ -243,27 +278,29 @@ class Cassettes:
     ) -> Exchange:
         """Store a response as a whole before anybody sees it, and return the one to hand on.
 
-        Where a concurrent identical request stored its response first, that one is kept and
-        returned, so that replay gives what the recording gave. What is handed on has its ids
-        and signatures, which a live conversation needs; the file has not.
+        What is handed on has its ids and signatures, which a live conversation needs; the file
+        has not.
         """
         exchange = Exchange(slot.key, response, round(latency_ms))
-        if self.mode == "live":
-            return exchange
         with self._lock:
-            if slot in self._fresh:
-                return self._fresh[slot]
             try:
-                self._write(slot, request, exchange)
+                if self.mode == "live":
+                    self._keep(slot, request, exchange)
+                else:
+                    self._write(slot, request, exchange)
+                    self._fresh.add(slot)
             except InputError as error:
                 self.report(error)
                 raise
-            self._fresh[slot] = exchange
         return exchange
 
     def keys(self) -> list[str]:
         """Return the keys of all files, sorted."""
-        return sorted(path.stem for path in self.folder.glob("*.json"))
+        return sorted(path.stem for path in self.folder.glob("*.json") if _is_key(path.stem))
+
+    def foreign(self) -> list[str]:
+        """Return the names of the JSON files that are no cassettes, sorted."""
+        return sorted(path.name for path in self.folder.glob("*.json") if not _is_key(path.stem))
 
     @property
     def n_recorded(self) -> int:
@@ -290,8 +327,11 @@ class Cassettes:
             If there is no such file or it is damaged.
         """
         file = self._file(key)
+        path = self._path(key)
         if file is None:
-            raise InputError(f"there is no cassette {self._path(key)}")
+            raise InputError(f"there is no cassette {path}")
+        if request_key(file.request) != key:
+            raise _damaged(path, "holds another request than its name says.")
         return file.request, dict(file.entries)
 
     def misses_frame(self) -> pd.DataFrame:
@@ -316,18 +356,28 @@ class Cassettes:
         requests = {}
         for key in self.keys():
             try:
-                file = self._file(key)
+                requests[key], _ = self.read(key)
             except InputError as error:  # it may be the very one that is missing
                 self.report(error)
-                continue
-            if file is not None:
-                requests[key] = file.request
         return _Nearest(requests)
+
+    def _resumed(self, slot: Slot) -> Exchange | None:
+        """Return what an earlier part of this run was given."""
+        binding = bound()
+        if self._journal is None or binding is None:
+            return None
+        kept = self._journal.take(binding.case_id, slot)
+        return None if kept is None else Exchange(slot.key, kept["response"], kept["latency_ms"])
+
+    def _keep(self, slot: Slot, request: CanonicalRequest, exchange: Exchange) -> None:
+        binding = bound()
+        if self._journal is not None and binding is not None:
+            self._journal.put(binding.case_id, slot, request, exchange)
 
     def _write(self, slot: Slot, request: CanonicalRequest, exchange: Exchange) -> None:
         path = self._path(slot.key)
         _check_model(path, request, exchange.response)
-        present = self._file_to_extend(slot.key)
+        present = self._file_to_extend(slot.key, request)
         stored = without_volatile_ids(slot, exchange.response)
         entry = Exchange(slot.key, stored, exchange.latency_ms)
         place = (slot.repeat, slot.occurrence)
@@ -337,16 +387,26 @@ class Cassettes:
         except OSError as error:
             problem = Problem(str(path), 0, "", f"cannot be written: {error}.", "Make room for it.")
             raise InputError("a response could not be recorded", [problem]) from error
-        self._files[slot.key] = file
+        self._remember(slot.key, file)
+
+    def _remember(self, key: str, file: _File) -> None:
+        """Keep the files that were used last: repeats of a case ask for the same one."""
+        self._files[key] = file
+        self._files.move_to_end(key)
+        if len(self._files) > _REMEMBERED_FILES:
+            self._files.popitem(last=False)
 
     def report(self, fault: InputError) -> None:
         """Keep a fault, once."""
         if str(fault) not in {str(known) for known in self.faults}:
             self.faults.append(fault)
 
-    def _file_to_extend(self, key: str) -> _File | None:
+    def _file_to_extend(self, key: str, request: CanonicalRequest) -> _File | None:
         try:
-            return self._file(key)
+            file = self._file(key)
+            if file is not None:
+                file.check(self._path(key), request)
+            return file
         except InputError:
             if self.refresh:  # it is recorded anew
                 return None
@@ -367,10 +427,10 @@ class Cassettes:
     def _file(self, key: str) -> _File | None:
         with self._lock:
             if key not in self._files:
-                path = self._path(key)
-                if not path.exists():
+                try:
+                    self._remember(key, _File.from_json(self._path(key), key))
+                except (FileNotFoundError, NotADirectoryError):
                     return None
-                self._files[key] = _File.from_json(path, key)
             return self._files[key]
 
 
@@ -382,20 +442,25 @@ class _File:
     @classmethod
     def from_json(cls, path: Path, key: str) -> _File:
         try:
-            content = parse_json(path.read_text(encoding="utf-8"))
+            content = from_json(path.read_bytes(), allow_inf_nan=False)
             version, request = content["format"], content["request"]
             entries = [_entry(key, entry) for entry in content["entries"]]
-        except (OSError, UnicodeDecodeError, LookupError, TypeError) as error:
+        except (FileNotFoundError, NotADirectoryError):
+            raise
+        except ValueError as error:
+            raise _damaged(path, _what_is_wrong(path)) from error
+        except (OSError, LookupError, TypeError) as error:
             raise _damaged(path, f"cannot be read: {error!r}.") from error
-        except JsonProblem as error:
-            raise _damaged(path, error.message) from error
         if version != _FORMAT:
             raise _damaged(path, f"has format {version!r}; this version reads {_FORMAT}.")
-        if request_key(request) != key:
-            raise _damaged(path, "holds another request than its name says.")
         if len(dict(entries)) < len(entries):
             raise _damaged(path, "holds two responses for the same repeat and occurrence.")
         return cls(request, dict(entries))
+
+    def check(self, path: Path, request: CanonicalRequest) -> None:
+        """Refuse a file that holds another request than the one that its key stands for."""
+        if self.request != request:
+            raise _damaged(path, "holds another request than its name says.")
 
     def to_json(self, key: str) -> bytes:
         content = {
@@ -499,10 +564,25 @@ def _check_model(path: Path, request: CanonicalRequest, response: Mapping[str, A
         )
 
 
+def _what_is_wrong(path: Path) -> str:
+    """Say where the text of a file ends to be JSON."""
+    try:
+        parse_json(path.read_text(encoding="utf-8"))
+    except JsonProblem as problem:
+        return problem.message
+    except UnicodeDecodeError as error:
+        return f"cannot be read: {error!r}."
+    return "is no JSON."
+
+
 def _damaged(
     path: Path, what: str, remedy: str = "Delete the file and record it again."
 ) -> InputError:
     return InputError("a cassette cannot be used", [Problem(str(path), 0, "", what, remedy)])
+
+
+def _is_key(name: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{24}", name) is not None
 
 
 def _distinct(misses: list[Miss]) -> list[Miss]:

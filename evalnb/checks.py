@@ -9,7 +9,7 @@ import pandas as pd
 from evalnb.baseline import CASE
 from evalnb.frames import to_records
 from evalnb.scorers import SCORERS
-from evalnb.scoring import scorer_names
+from evalnb.scoring import case_scorers, scorer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,8 @@ def overview(golden: GoldenSet) -> pd.DataFrame:
     for field in ("category", "language", "tags", "split", "scorer"):
         found: dict[str, int] = {}
         for case in golden:
-            for value in _values(case, field):
+            values = case_scorers(golden, case) if field == "scorer" else _values(case, field)
+            for value in values:
                 found[value] = found.get(value, 0) + 1
         counts |= {(field, value): found[value] for value in sorted(found)}
     rows = [(field, value, n) for (field, value), n in counts.items()]
@@ -65,7 +66,6 @@ def suite_warnings(golden: GoldenSet, baseline: Baseline | None) -> list[str]:
     """
     return [
         *_missing_tags(golden),
-        *_without_scorer(golden),
         *_too_large(golden),
         *_nothing_to_lose(golden, baseline),
     ]
@@ -76,19 +76,6 @@ def _missing_tags(golden: GoldenSet) -> Iterable[str]:
     for tag in _WANTED_TAGS:
         if tag not in present:
             yield f"no case is tagged `{tag}`: add at least one"
-
-
-def _without_scorer(golden: GoldenSet) -> Iterable[str]:
-    cases: dict[str, list[str]] = {}
-    for case in golden:
-        for expectation, name in scorer_names(case).items():
-            if name is None:
-                cases.setdefault(expectation, []).append(case.id)
-    for expectation, ids in cases.items():
-        yield (
-            f"`{expectation}` of {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''} has no scorer "
-            "in this version: it counts as not scored"
-        )
 
 
 def _too_large(golden: GoldenSet) -> Iterable[str]:
@@ -114,7 +101,7 @@ def _nothing_to_lose(golden: GoldenSet, baseline: Baseline | None) -> Iterable[s
         language = ("language", case.language or "(none)")
         groups[language] = groups.get(language, False) or (case.id, CASE) in passing
         for expectation, name in scorer_names(case).items():
-            if expectation in SCORERS and name is not None:
+            if expectation in SCORERS:
                 scorer = ("scorer", name)
                 groups[scorer] = groups.get(scorer, False) or (case.id, name) in passing
     for (field, value), any_passes in groups.items():
@@ -123,10 +110,6 @@ def _nothing_to_lose(golden: GoldenSet, baseline: Baseline | None) -> Iterable[s
 
 
 def _values(case: Case, field: str) -> list[str]:
-    if field == "scorer":
-        return [
-            name or f"{expectation} (none yet)" for expectation, name in scorer_names(case).items()
-        ]
     value = getattr(case, field)
     if value is None:
         return ["(none)"]

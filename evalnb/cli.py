@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import traceback
 from datetime import UTC, date, datetime
@@ -19,6 +20,7 @@ from typer.core import TyperGroup
 
 import evalnb
 from evalnb.errors import EvalnbError, InputError
+from evalnb.places import place, shown_from_here
 
 __all__ = ["app", "main"]
 
@@ -48,18 +50,31 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 baseline_app = typer.Typer(help="The accepted run that later runs are compared with.")
+golden_app = typer.Typer(help="The versions of a golden set, and the age of its cases.")
 local_app = typer.Typer(help="The small local model that records without a key.")
 app.add_typer(baseline_app, name="baseline")
+app.add_typer(golden_app, name="golden")
 app.add_typer(local_app, name="local")
 
-Suite = Annotated[Path, typer.Argument(help="A suite's folder, such as golden/support.")]
+Suite = Annotated[
+    Path,
+    typer.Argument(
+        parser=place, metavar="SUITE", help="A suite's folder, such as golden/support, or its URL."
+    ),
+]
 SystemName = Annotated[
     str | None, typer.Option("--system", help="A prompt file of the suite, such as v2.")
 ]
 ResultsRoot = Annotated[
     Path | None,
-    typer.Option("--results", help="Where runs are kept; beside the suites by default."),
+    typer.Option(
+        "--results",
+        parser=place,
+        metavar="FOLDER",
+        help="Where runs are kept, a folder or URL; beside the suites by default.",
+    ),
 ]
+AsOf = Annotated[str | None, typer.Option(help="The day that ages are of; today by default.")]
 
 
 def main() -> None:
@@ -84,7 +99,17 @@ def run(
         typer.Option(envvar="EVALNB_MODE", help="Answer from cassettes, record, or ask live."),
     ] = "replay",
     repeats: Annotated[int | None, typer.Option(min=1, help="Answers per case.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Answers under way at once.")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at once.")] = 8,
+    max_minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="After this nothing more is asked.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0.0001, help="What a live run may cost.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="A live run to go on with; one that was stopped is by default."),
+    ] = None,
     results: ResultsRoot = None,
     as_of: Annotated[
         str | None, typer.Option(help="The day that waivers are compared with; today by default.")
@@ -101,13 +126,15 @@ def run(
     _folder(suite)
     golden = evalnb.read_golden(suite)
     day = _day(as_of)
-    evalnb.load_system(golden, system)
+    under_test = evalnb.load_system(golden, system)
     given: dict[str, Any] = {
         "suite": str(suite.resolve()),
         "system": system or "",
         "mode": mode,
         "repeats": repeats or 0,
         "concurrency": concurrency,
+        "max_minutes": max_minutes or 0.0,
+        "budget_usd": budget_usd or 0.0,
         "progress": "log" if os.environ.get("CI") or not sys.stderr.isatty() else "auto",
         "as_of": day.isoformat(),
     }
@@ -115,7 +142,13 @@ def run(
     extra = _parameters(parameter or [], given, notebook=notebook)
     if path is not None:
         evalnb.check_parameters(path, extra)
-    folder = evalnb.new_run_folder(golden, datetime.now(UTC), results)
+    folder = resume or evalnb.run_folder(
+        golden, under_test, datetime.now(UTC), mode=mode, repeats=repeats, root=results
+    )
+    if resume is not None:
+        _check_resumable(resume, mode)
+    if (folder / "journal.jsonl").exists():
+        typer.echo(f"{golden.settings.name}: goes on with run {folder.name}", err=True)
     if path is not None:
         # A bar that is redrawn in place is lost on its way through the notebook.
         values = {**given, **extra, "progress": "log", "run_folder": str(folder.resolve())}
@@ -123,21 +156,57 @@ def run(
     else:
         evaluated = evalnb.evaluate(
             golden,
-            evalnb.load_system(golden, system),
+            under_test,
             run_id=folder.name,
             as_of=day,
             mode=mode,
             repeats=repeats,
             concurrency=concurrency,
             progress=given["progress"],
+            folder=folder,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
         )
         evalnb.write_run(folder, evaluated)
     report = evalnb.read_report(folder)
-    typer.echo(evalnb.describe_run(evalnb.read_run(folder)))
+    written = evalnb.read_run(folder) if notebook else evaluated
+    typer.echo(evalnb.describe_run(written))
     typer.echo(
-        f"  {_shown(folder)}{os.sep} summary.md, report.json, junit.xml" + _notebook_note(path)
+        f"  {shown_from_here(folder)}{os.sep} report.html, summary.md, report.json, junit.xml"
+        + _notebook_note(path)
     )
+    if written.manifest.get("can_go_on"):
+        typer.echo(
+            f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}"
+        )
     raise typer.Exit(report["exit_code"])
+
+
+@app.command()
+def show(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            parser=place,
+            metavar="RUN",
+            help="A run's folder; or a suite's folder, for its newest run.",
+        ),
+    ],
+    cases: Annotated[bool, typer.Option("--cases", help="List what failed, with reasons.")] = False,
+    results: ResultsRoot = None,
+) -> None:
+    """Say again what a run came to, and where its reports are."""
+    folder = run
+    if not (run / "report.json").is_file() and (run / "cases.jsonl").is_file():
+        folder = evalnb.latest_run(evalnb.read_golden(run), results)
+    if not folder.is_dir():
+        raise InputError(f"there is no run at {folder}")
+    shown = evalnb.read_run(folder)
+    typer.echo(evalnb.describe_run(shown))
+    if cases:
+        typer.echo(evalnb.describe_failing(shown))
+    for path in sorted(folder.iterdir()):
+        typer.echo(f"  {_printable(shown_from_here(path))}")
 
 
 @app.command()
@@ -146,6 +215,8 @@ def check(suite: Suite) -> None:
     golden = evalnb.read_golden(suite)
     evalnb.read_waivers(golden)
     for system in evalnb.suite_systems(golden):
+        if isinstance(system, evalnb.CallableSystem):
+            continue
         for case in golden:
             system.request(case)
     baseline = evalnb.read_baseline(golden) if golden.folder else None
@@ -156,7 +227,8 @@ def check(suite: Suite) -> None:
             field = row["field"]
             typer.echo(f"  {field}")
         typer.echo(f"    {row['n']:>5}  {_printable(row['value'])}")
-    for warning in evalnb.suite_warnings(golden, baseline):
+    ages = evalnb.case_ages(golden, datetime.now(UTC).date())
+    for warning in [*evalnb.suite_warnings(golden, baseline), *evalnb.age_warnings(ages)]:
         typer.echo(f"  warning: {_printable(warning)}")
 
 
@@ -213,6 +285,8 @@ def cassettes(
         )
     unused = [row["key"] for row in listed.to_dict("records") if not row["used_by"]]
     typer.echo(f"{len(listed)} cassettes, {len(unused)} unused")
+    for name in recorded.foreign():
+        typer.echo(_printable(f"no cassette, left alone: {name}"))
     if recorded.misses:
         typer.echo(
             f"{len(recorded.misses)} requests are not recorded, so what follows them is not known: "
@@ -230,7 +304,10 @@ def accept(
     suite: Suite,
     reason: Annotated[str, typer.Option(help="Why this run is the new baseline.")],
     run: Annotated[
-        Path | None, typer.Option(help="The run's folder; the newest run by default.")
+        Path | None,
+        typer.Option(
+            parser=place, metavar="RUN", help="The run's folder; the newest run by default."
+        ),
     ] = None,
     removed: Annotated[
         list[str] | None,
@@ -265,7 +342,66 @@ def accept(
         environment=os.environ,
         removed=removed or (),
     )
-    typer.echo(f"accepted; review and commit {_shown(suite / 'baseline')}")
+    typer.echo(f"accepted; review and commit {shown_from_here(suite / 'baseline')}")
+    floors = evalnb.proposed_floors(golden, candidate)
+    if floors:
+        typer.echo("floors to start with, 0.95 of what was accepted; suite.toml may say:")
+        typer.echo("  [gate.floors]")
+    for name, floor in floors.items():
+        typer.echo(f"  {json.dumps(name)} = {floor}")
+
+
+@golden_app.command()
+def log(
+    suite: Suite,
+    ages: Annotated[
+        bool, typer.Option("--ages", help="List how old the cases are, the oldest first.")
+    ] = False,
+    as_of: AsOf = None,
+) -> None:
+    """List the versions of a suite's cases over git history, the newest first."""
+    if ages:
+        lines = evalnb.describe_ages(evalnb.suite_ages(evalnb.read_golden(suite), _day(as_of)))
+    else:
+        lines = evalnb.describe_log(evalnb.golden_log(suite))
+    for line in lines:
+        typer.echo(_printable(line))
+
+
+@golden_app.command()
+def prune(
+    suite: Suite,
+    older_than: Annotated[str, typer.Option(help="An age, such as 180d or 26w.")],
+    write: Annotated[bool, typer.Option("--write", help="Take the cases out.")] = False,
+    as_of: AsOf = None,
+) -> None:
+    """Propose old cases that always pass for removal; nothing is changed without --write."""
+    days = evalnb.days_of(older_than)
+    golden = evalnb.read_golden(_folder(suite))
+    ages = evalnb.suite_ages(golden, _day(as_of))
+    proposal = evalnb.propose_pruning(
+        golden,
+        ages,
+        evalnb.read_baseline(golden),
+        older_than_days=days,
+        waived=[waiver.case for waiver in evalnb.read_waivers(golden)],
+    )
+    for line in evalnb.describe_pruning(proposal, ages):
+        typer.echo(_printable(line))
+    ids = list(proposal.loc[proposal["proposed"], "case_id"])
+    if not ids:
+        return
+    if not write:
+        typer.echo("nothing was changed: add --write to take them out")
+        return
+    if len(ids) == len(golden):
+        raise InputError("nothing was changed: not one case would be left")
+    evalnb.write_golden(golden.remove(ids))
+    removed = "".join(f" --removed {case_id}" for case_id in ids)
+    typer.echo(
+        f"{len(ids)} taken out; run the suite, then accept with\n  evalnb baseline accept "
+        f"{shlex.quote(shown_from_here(suite))} --reason 'pruned'{removed}"
+    )
 
 
 @local_app.command()
@@ -307,18 +443,17 @@ def _parameters(pairs: list[str], given: dict[str, Any], *, notebook: bool) -> d
     return values
 
 
+def _check_resumable(folder: Path, mode: str) -> None:
+    if mode != "live":
+        raise InputError("--resume is for live runs: add --mode live")
+    if not (folder / "journal.jsonl").is_file():
+        raise InputError(f"there is no live run to go on with at {folder}: it has no journal.jsonl")
+
+
 def _folder(suite: Path) -> Path:
     if suite.is_file():
         raise InputError(f"{suite} is a file: give a suite's folder, which has cassettes as well")
     return suite
-
-
-def _shown(path: Path) -> str:
-    """Return a path as short as it can be said from here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def _notebook_note(path: Path | None) -> str:

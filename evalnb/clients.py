@@ -1,27 +1,45 @@
-"""`anthropic` clients that carry a cassette."""
+"""`anthropic` clients that carry a cassette, and the access to a model that a run has by them."""
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import anthropic
+import anyio
+import anyio.to_thread
 import httpx2
 
+from evalnb.cassettes import BINDING_HEADER, bound
+from evalnb.connections import AiohttpTransport, HttpTransport
 from evalnb.errors import InputError
+from evalnb.frames import NaReason
+from evalnb.jsontext import writable_text
 from evalnb.names import LOCAL_MODEL
-from evalnb.transport import CassetteTransport, Upstream
+from evalnb.pace import MAX_ATTEMPTS, Pace
+from evalnb.patience import PatientTransport
+from evalnb.systems import CallableSystem, DirectSystem
+from evalnb.transport import ENDPOINT, MESSAGE, TIMEOUT_S, CassetteTransport, Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from evalnb.cases import Case
     from evalnb.cassettes import Cassettes
+    from evalnb.control import RunControl
+    from evalnb.systems import Output, System
 
-__all__ = ["REPLAY_KEY", "async_client", "sync_client", "upstream_of"]
+__all__ = ["REPLAY_KEY", "SdkAccess", "async_client", "sync_client", "upstream_of"]
 
 
 REPLAY_KEY = "replay"
 """Stands where the SDK wants a key and none is needed."""
+
+_SDK_RETRIES = 2
+_SHOWN_BYTES = 500
+_OWN_ARGUMENTS = ("model", "max_tokens", "messages", "system", "tools")
 
 
 def upstream_of(system: object) -> Upstream | None:
@@ -49,38 +67,216 @@ def async_client(
     InputError
         If the API is to be asked and there are no credentials.
     """
+    needs_key = upstream is None and cassettes.mode != "replay"
+    asked = AiohttpTransport() if needs_key else upstream
     transport = CassetteTransport(
-        cassettes,
-        async_upstream=None
-        if cassettes.mode == "replay"
-        else upstream or httpx2.AsyncHTTPTransport(),
+        cassettes, async_upstream=None if cassettes.mode == "replay" else asked
     )
-    http_client = anthropic.DefaultAsyncHttpxClient(transport=transport)
-    if cassettes.mode == "replay" or upstream is not None:
-        return anthropic.AsyncAnthropic(
-            api_key=REPLAY_KEY, max_retries=0, open_telemetry=False, http_client=http_client
-        )
-    with _credentials_needed():
-        client = anthropic.AsyncAnthropic(http_client=http_client)
-    _check_credentials(client)
-    return client
+    return _async_client(transport, needs_key=needs_key, max_retries=_SDK_RETRIES)
 
 
 def sync_client(
     cassettes: Cassettes, upstream: httpx2.BaseTransport | None = None
 ) -> anthropic.Anthropic:
     """Return a synchronous client; parameters and errors as for `async_client`."""
-    transport = CassetteTransport(
-        cassettes,
-        upstream=None if cassettes.mode == "replay" else upstream or httpx2.HTTPTransport(),
-    )
+    needs_key = upstream is None and cassettes.mode != "replay"
+    asked = HttpTransport() if needs_key else upstream
+    transport = CassetteTransport(cassettes, upstream=None if cassettes.mode == "replay" else asked)
+    return _sync_client(transport, needs_key=needs_key, max_retries=_SDK_RETRIES)
+
+
+class SdkAccess:
+    """What a run asks through: the SDK, the cassette below it, and below that a patient upstream.
+
+    Parameters
+    ----------
+    cassettes : where responses are taken from and stored
+    upstream : where to ask for what they do not hold; None for Anthropic's API
+    control : bounds of the run
+    pace : how long to wait after a failure
+    concurrency : how many requests are under way at once
+    needs_key : whether it is Anthropic's API that is asked
+
+    Raises
+    ------
+    InputError
+        If the API is to be asked and there are no credentials.
+    """
+
+    def __init__(
+        self,
+        cassettes: Cassettes,
+        upstream: Upstream | None,
+        *,
+        control: RunControl,
+        pace: Pace,
+        concurrency: int,
+        needs_key: bool,
+    ) -> None:
+        self._needs_key = needs_key
+        # A case that waits to ask again must not keep another from asking.
+        self.n_workers = concurrency if cassettes.mode == "replay" else 2 * concurrency
+        patient = PatientTransport(
+            upstream or HttpTransport(),
+            upstream or AiohttpTransport(),
+            control=control,
+            pace=pace,
+            concurrency=concurrency,
+            max_attempts=upstream.max_attempts if upstream else MAX_ATTEMPTS,
+        )
+        asked = None if cassettes.mode == "replay" else patient
+        self._transport = CassetteTransport(cassettes, asked, asked)
+        self._asynchronous = _async_client(self._transport, needs_key=needs_key)
+        self._synchronous: anthropic.Anthropic | None = None
+        self._threads = anyio.CapacityLimiter(self.n_workers)
+        self._timeout_s = control.timeout_s
+        self._url = self._asynchronous.base_url.join("v1/messages")
+        self._headers = _direct_headers(self._asynchronous)
+
+    async def answer(self, system: System | DirectSystem, case: Case) -> Output | str:
+        """Let a system answer a case; a synchronous function runs on a thread of its own."""
+        if isinstance(system, DirectSystem):
+            return await system.answer_through(case, self)
+        binding = bound()
+        # The client says whose it is, since not every thread inherits a context variable.
+        headers = {BINDING_HEADER: binding.token} if binding else {}
+        if isinstance(system, CallableSystem) and not system.is_async:
+            client = self._synchronous_client().with_options(default_headers=headers)
+            function: Any = partial(system.function, case, client)
+            return await anyio.to_thread.run_sync(
+                function, abandon_on_cancel=True, limiter=self._threads
+            )
+        return await system.answer(case, self._asynchronous.with_options(default_headers=headers))
+
+    async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the response to a Messages API request, as the API gave it.
+
+        What the SDK would make of both is not needed: the request is plain JSON already.
+
+        Raises
+        ------
+        RequestError
+            If there is no response that can be used.
+        """
+        if self._headers is None:  # credentials that the SDK has to renew
+            return await self._create_by_sdk(request)
+        sent = httpx2.Request(
+            "POST",
+            self._url,
+            headers=self._headers,
+            content=json.dumps(request, ensure_ascii=False).encode(),
+        )
+        response = await self._sent(sent)
+        return dict(response.extensions[MESSAGE])
+
+    async def _create_by_sdk(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        own = {name: request[name] for name in _OWN_ARGUMENTS if name in request}
+        further = {name: value for name, value in request.items() if name not in own}
+        # The client's own arguments come and go with its version; the API decides on the rest.
+        raw = await self._asynchronous.messages.with_raw_response.create(
+            **own, extra_body=further, timeout=self._timeout_s
+        )
+        response: dict[str, Any] = json.loads(raw.http_response.content)
+        return response
+
+    async def post(
+        self, url: str, body: Mapping[str, Any], *, headers: Mapping[str, str], timeout_s: float
+    ) -> dict[str, Any]:
+        """Return the JSON object that an HTTP endpoint answers; headers are never recorded.
+
+        Raises
+        ------
+        RequestError
+            If it answers anything else, or not in time.
+        """
+        request = httpx2.Request(
+            "POST",
+            url,
+            headers={**headers, "content-type": "application/json"},
+            content=json.dumps(body, ensure_ascii=False).encode(),
+            extensions={ENDPOINT: True, TIMEOUT_S: timeout_s},
+        )
+        response = await self._sent(request)
+        return dict(response.extensions[MESSAGE])
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            response = await self._transport.handle_async_request(request)
+        except httpx2.TransportError as error:
+            raise RequestError(0, f"no answer: {error}") from error
+        if response.status_code != 200:
+            said = writable_text(response.content[:_SHOWN_BYTES].decode(errors="replace"))
+            raise RequestError(response.status_code, f"status {response.status_code}: {said}")
+        if response.extensions.get(MESSAGE) is None:
+            raise RequestError(200, "the answer broke off, or is no JSON object")
+        return response
+
+    def failure(self, error: BaseException) -> tuple[NaReason, str]:
+        """Say what an error means for a case, without the credentials that it may repeat."""
+        text = writable_text(f"{type(error).__name__}: {error}")
+        for secret in (self._asynchronous.api_key, self._asynchronous.auth_token):
+            if secret and secret != REPLAY_KEY:
+                text = text.replace(secret, "[credentials]")
+        match error:
+            case anthropic.BadRequestError() | RequestError(status=400):
+                return NaReason.BAD_REQUEST, text
+            case anthropic.APIError() | RequestError():
+                return NaReason.SERVER, text
+            case _:
+                return NaReason.SYSTEM_ERROR, text
+
+    async def aclose(self) -> None:
+        """Close the clients, and their connections with them."""
+        if self._synchronous is not None:
+            self._synchronous.close()
+        await self._asynchronous.close()
+
+    def _synchronous_client(self) -> anthropic.Anthropic:
+        if self._synchronous is None:
+            self._synchronous = _sync_client(self._transport, needs_key=self._needs_key)
+        return self._synchronous
+
+
+class RequestError(Exception):
+    """A request of a system of our own that got no answer that can be used."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+def _direct_headers(client: anthropic.AsyncAnthropic) -> dict[str, str] | None:
+    """Return what a request without the SDK needs, None where its credentials may change."""
+    if client.api_key is None:
+        return None
+    headers = client.default_headers
+    return {name: value for name, value in headers.items() if isinstance(value, str)}
+
+
+def _async_client(
+    transport: CassetteTransport, *, needs_key: bool, max_retries: int = 0
+) -> anthropic.AsyncAnthropic:
+    http_client = anthropic.DefaultAsyncHttpxClient(transport=transport)
+    if not needs_key:
+        return anthropic.AsyncAnthropic(
+            api_key=REPLAY_KEY, max_retries=0, open_telemetry=False, http_client=http_client
+        )
+    with _credentials_needed():
+        client = anthropic.AsyncAnthropic(max_retries=max_retries, http_client=http_client)
+    _check_credentials(client)
+    return client
+
+
+def _sync_client(
+    transport: CassetteTransport, *, needs_key: bool, max_retries: int = 0
+) -> anthropic.Anthropic:
     http_client = anthropic.DefaultHttpxClient(transport=transport)
-    if cassettes.mode == "replay" or upstream is not None:
+    if not needs_key:
         return anthropic.Anthropic(
             api_key=REPLAY_KEY, max_retries=0, open_telemetry=False, http_client=http_client
         )
     with _credentials_needed():
-        client = anthropic.Anthropic(http_client=http_client)
+        client = anthropic.Anthropic(max_retries=max_retries, http_client=http_client)
     _check_credentials(client)
     return client
 

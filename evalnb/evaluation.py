@@ -5,29 +5,35 @@ from __future__ import annotations
 import platform
 import shlex
 import subprocess
+from contextlib import closing, nullcontext
 from datetime import UTC, date, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalnb.baseline import pass_rates, read_baseline
 from evalnb.cassettes import Cassettes, Mode
 from evalnb.frames import is_accident
 from evalnb.gate import decide, exit_code, outcome
+from evalnb.journal import UNFINISHED
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.places import shown_from_here
+from evalnb.resuming import open_journal
 from evalnb.runner import run
 from evalnb.runs import Run
+from evalnb.scorers import scorers_fingerprint
 from evalnb.scoring import score, slices, summarize
-from evalnb.systems import PromptSystem, suite_systems
+from evalnb.systems import CallableSystem, suite_systems
 from evalnb.waivers import read_waivers
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
     from evalnb.runner import Progress
-    from evalnb.systems import System
+    from evalnb.systems import DirectSystem, System
     from evalnb.transport import Upstream
 
 __all__ = ["evaluate"]
@@ -37,7 +43,7 @@ _RECORDED_PACKAGES = ("evalnb", "anthropic", "pandas", "numpy")
 
 def evaluate(
     golden: GoldenSet,
-    system: System,
+    system: System | DirectSystem,
     *,
     run_id: str,
     as_of: date,
@@ -46,6 +52,9 @@ def evaluate(
     concurrency: int = 8,
     progress: Progress = "auto",
     upstream: Upstream | Literal["auto"] | None = "auto",
+    folder: Path | None = None,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
 ) -> Run:
     """Run a suite, score it and decide.
 
@@ -55,8 +64,9 @@ def evaluate(
     system : what answers
     run_id : name of the run, as `evalnb.new_run_folder` gives it
     as_of : the day that waivers are compared with
-    mode, concurrency, progress, upstream : as for `evalnb.run`
+    mode, concurrency, progress, upstream, max_minutes, budget_usd : as for `evalnb.run`
     repeats : how often each case is answered; by default what the suite says
+    folder : of the run; a live run keeps its journal there, and is taken up from it
 
     Returns
     -------
@@ -71,18 +81,26 @@ def evaluate(
         raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
     repeats = repeats or golden.settings.repeats
     baseline, waivers = read_baseline(golden), read_waivers(golden)
-    cassettes = Cassettes(golden.folder / "cassettes", mode)
+    own_scorers = scorers_fingerprint(golden)  # before anything is paid for
     started = datetime.now(UTC)
-    outputs = run(
-        golden,
-        system,
-        repeats=repeats,
-        concurrency=concurrency,
-        progress=progress,
-        cassettes=cassettes,
-        upstream=upstream,
-        run_id=run_id,
-    )
+    journal = None
+    if mode == "live" and folder is not None:
+        journal = open_journal(folder, golden, system, repeats)
+    with nullcontext() if journal is None else closing(journal):
+        cassettes = Cassettes(golden.folder / "cassettes", mode, journal=journal)
+        outputs = run(
+            golden,
+            system,
+            repeats=repeats,
+            concurrency=concurrency,
+            progress=progress,
+            cassettes=cassettes,
+            upstream=upstream,
+            journal=journal,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+            run_id=run_id,
+        )
     scores = score(golden, outputs)
     results = summarize(golden, outputs, scores)
     misses = cassettes.misses_frame()
@@ -96,6 +114,8 @@ def evaluate(
         waivers=waivers,
         misses=misses,
         system_fingerprint=system.fingerprint,
+        outputs=outputs,
+        mode=mode,
         unused_cassettes=_unused(golden, system, cassettes),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
     )
@@ -105,17 +125,22 @@ def evaluate(
         "privacy": golden.settings.privacy,
         "golden_version": golden.version,
         "settings_fingerprint": golden.settings.fingerprint,
+        "scorers_fingerprint": own_scorers,
         "system": system.name,
         "system_fingerprint": system.fingerprint,
         "mode": mode,
         "repeats": repeats,
         "concurrency": concurrency,
+        "max_minutes": max_minutes or golden.settings.live.max_minutes,
+        "budget_usd": budget_usd or golden.settings.live.budget_usd,
+        "n_responses_resumed": journal.n_resumed if journal else 0,
         "as_of": as_of.isoformat(),
         "started_at": started.isoformat(timespec="seconds"),
         "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "baseline": _about_baseline(baseline),
         **_about_outputs(outputs, scores),
         "record_command": _record_command(golden, system, repeats),
+        "can_go_on": journal is not None and bool(outputs["na_reason"].isin(UNFINISHED).any()),
         "git_commit": _git_commit(golden.folder),
         "python": platform.python_version(),
         "packages": {name: version(name) for name in _RECORDED_PACKAGES},
@@ -131,10 +156,12 @@ def evaluate(
         misses=misses,
         outcome=outcome(decision),
         exit_code=exit_code(decision),
+        golden=golden,
+        baseline=baseline,
     )
 
 
-def _unused(golden: GoldenSet, system: System, cassettes: Cassettes) -> list[str]:
+def _unused(golden: GoldenSet, system: System | DirectSystem, cassettes: Cassettes) -> list[str]:
     """Name cassettes that nothing asked for, where no other system could have."""
     systems = suite_systems(golden)
     if cassettes.mode != "replay" or len(systems) > 1 or system not in systems:
@@ -148,25 +175,29 @@ def _without_requests(outputs: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(answered["case_id"]))
 
 
-def _record_command(golden: GoldenSet, system: System, repeats: int) -> str | None:
-    """Return the command that records what a run lacks; there is none for a Python function."""
-    if golden.folder is None or not isinstance(system, PromptSystem):
+def _record_command(golden: GoldenSet, system: System | DirectSystem, repeats: int) -> str | None:
+    """Return the command that records what a run lacks; None for a function without a path."""
+    if golden.folder is None:
         return None
-    own = (golden.folder / "systems" / f"{system.name}.toml").exists()
+    name = _name_of(golden.folder, system)
+    if name is None:
+        return None
     parts = [
-        *("evalnb", "record", _from_here(golden.folder)),
-        *("--system", system.name if own or system.path is None else _from_here(system.path)),
+        *("evalnb", "record", shown_from_here(golden.folder), "--system", name),
         *(() if repeats == golden.settings.repeats else ("--repeats", str(repeats))),
     ]
     return shlex.join(parts)
 
 
-def _from_here(path: Path) -> str:
-    """Return a path relative to the working directory where it lies below, else as it is."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
+def _name_of(folder: Path, system: System | DirectSystem) -> str | None:
+    """Return what `--system` calls a system."""
+    if isinstance(system, CallableSystem):
+        return system.name if ":" in system.name else None
+    path = getattr(system, "path", None)
+    if path is None:
+        return getattr(system, "url", None)
+    own = (folder / "systems" / f"{system.name}.toml").exists()
+    return system.name if own else shown_from_here(path)
 
 
 def _about_outputs(outputs: pd.DataFrame, scores: pd.DataFrame) -> dict[str, Any]:

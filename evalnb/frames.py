@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, islice
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,14 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 __all__ = [
     "BASELINE",
     "BY_PLAN",
     "CASES",
     "DECISION",
+    "METRICS",
     "MISSES",
     "OUTPUTS",
     "RESULTS",
@@ -32,8 +34,11 @@ __all__ = [
     "NaReason",
     "Outcome",
     "is_accident",
+    "is_accident_record",
     "to_records",
 ]
+
+_CHUNK = 4096
 
 
 class NaReason(StrEnum):
@@ -101,6 +106,11 @@ def is_accident(reasons: pd.Series) -> pd.Series:
     return (reasons.notna() & ~reasons.isin(BY_PLAN)).astype("boolean")
 
 
+def is_accident_record(record: Mapping[str, Any]) -> bool:
+    """Tell whether a record of an output or score is missing by accident; see `is_accident`."""
+    return "na_reason" in record and record["na_reason"] not in BY_PLAN
+
+
 class Outcome(StrEnum):
     """What a gate decides, and what a row of its decision says."""
 
@@ -126,7 +136,7 @@ class FrameSchema:
     key: tuple[str, ...]
 
     def build(self, records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-        """Make a frame from one mapping a row; absent columns become NA.
+        """Make a frame from one mapping a row; absent columns and None become NA.
 
         Parameters
         ----------
@@ -141,15 +151,10 @@ class FrameSchema:
         ValueError
             If two rows have the same key.
         """
-        rows = [dict(record) for record in records]
-        extra = list(
-            dict.fromkeys(name for row in rows for name in row if name not in self.columns)
-        )
-        data = {
-            name: pd.Series([row.get(name, pd.NA) for row in rows], dtype="object")
-            for name in [*self.columns, *extra]
-        }
-        return self.check(pd.DataFrame(data))
+        values, n_rows = _columns(records)
+        names = [*self.columns, *(name for name in values if name not in self.columns)]
+        data = {name: self._column(name, values.get(name), n_rows) for name in names}
+        return self._keyed(pd.DataFrame(data, index=pd.RangeIndex(n_rows)))
 
     def empty(self) -> pd.DataFrame:
         """Make a frame without rows."""
@@ -179,28 +184,62 @@ class FrameSchema:
             )
         others = [name for name in frame.columns if name not in self.columns]
         ordered = frame[[*self.columns, *others]].reset_index(drop=True)
-        typed = ordered.assign(
-            **{name: self._typed(ordered[name], dtype) for name, dtype in self.columns.items()}
+        return self._keyed(
+            ordered.assign(
+                **{name: self._typed(ordered[name], dtype) for name, dtype in self.columns.items()}
+            )
         )
-        repeated = typed[typed.duplicated(subset=list(self.key), keep=False)]
-        if len(repeated):
-            first = repeated.iloc[0]
+
+    def _keyed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        repeated = frame.duplicated(subset=list(self.key), keep=False)
+        if repeated.any():
+            first = frame[repeated].iloc[0]
             key = ", ".join(f"{name}={first[name]!r}" for name in self.key)
             raise ValueError(f"a {self.name} frame has one row for each key. Got two for {key}.")
-        return typed
+        return frame
+
+    def _column(self, name: str, values: list[Any] | None, n_rows: int) -> pd.Series:
+        dtype = self.columns.get(name, "object")
+        if values is None:
+            return pd.Series(pd.NA, index=pd.RangeIndex(n_rows), dtype=dtype)
+        if dtype == "object":
+            values = [pd.NA if value is None else value for value in values]
+        return self._typed(pd.Series(values, dtype="object", name=name), dtype)
 
     def _typed(self, column: pd.Series, dtype: str) -> pd.Series:
         if column.dtype == dtype:
             return column
-        fits = _FITS.get(dtype)
-        wrong = [value for value in column.dropna() if fits and not fits(value)]
-        if wrong:
-            raise ValueError(
-                f"column `{column.name}` of a {self.name} frame must be {dtype}. Got {wrong[0]!r}."
-            )
-        if dtype == "string":  # members of an enumeration become plain text
-            column = column.astype("object").map(str, na_action="ignore")
+        kinds = set(map(type, column.tolist())) - _MISSING_TYPES
+        if dtype != "object" and not kinds <= _PLAIN_TYPES[dtype]:
+            fits = _FITS[dtype]
+            wrong = [value for value in column.dropna() if not fits(value)]
+            if wrong:
+                raise ValueError(
+                    f"column `{column.name}` of a {self.name} frame must be {dtype}. "
+                    f"Got {wrong[0]!r}."
+                )
+            if dtype == "string":  # members of an enumeration become plain text
+                column = column.astype("object").map(str, na_action="ignore")
         return column.astype(dtype)  # type: ignore[call-overload,no-any-return]
+
+
+def _columns(records: Iterable[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], int]:
+    """Turn rows into columns, absent values into NA; and count the rows.
+
+    By chunks, so that the rows of a large frame need not all be there at once.
+    """
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
+    rows = iter(records)
+    while chunk := list(islice(rows, _CHUNK)):
+        for name in dict.fromkeys(chain.from_iterable(chunk)):
+            column = columns.setdefault(name, [])
+            column += [pd.NA] * (n_rows - len(column))
+            column += [row.get(name, pd.NA) for row in chunk]
+        n_rows += len(chunk)
+    for column in columns.values():
+        column += [pd.NA] * (n_rows - len(column))
+    return columns, n_rows
 
 
 def _is_number(value: Any) -> bool:
@@ -214,6 +253,14 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "Int64": lambda value: _is_number(value) and float(value).is_integer(),
     "boolean": lambda value: isinstance(value, (bool, np.bool_)),
 }
+# Columns of these types alone need no look at each value.
+_PLAIN_TYPES: dict[str, set[type]] = {
+    "string": {str},
+    "Float64": {float, int},
+    "Int64": {int},
+    "boolean": {bool},
+}
+_MISSING_TYPES = {type(None), type(pd.NA)}
 
 CASES = FrameSchema(
     "cases",
@@ -421,6 +468,25 @@ MISSES = FrameSchema(
 `differences` lists the paths in which the nearest recorded request differs.
 """
 
+METRICS = FrameSchema(
+    "metrics",
+    {
+        "metric": "string",
+        "estimate": "Float64",
+        "ci_low": "Float64",
+        "ci_high": "Float64",
+        "n": "Int64",
+        "n_left_out": "Int64",
+        "method": "string",
+        "reason": "string",
+    },
+    key=("metric",),
+)
+"""A row a statistic, with its 95% interval.
+
+`n_left_out` counts what could not be used; `reason` says why the estimate or interval is NA.
+"""
+
 
 def to_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows as plain JSON values, without the columns that are NA.
@@ -433,12 +499,26 @@ def to_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     -------
     one dict a row, in order
     """
-    columns = {name: frame[name].tolist() for name in frame.columns}
-    return [
-        {name: values[row] for name, values in columns.items() if not _missing(values[row])}
-        for row in range(len(frame))
-    ]
+    columns = [frame.iloc[:, number].to_numpy("object") for number in range(frame.shape[1])]
+    rows: list[dict[str, Any]] = [{} for _ in range(len(frame))]
+    for present, numbers in _by_presence(columns):
+        names = [frame.columns[column] for column in present]
+        values = [columns[column][numbers].tolist() for column in present]
+        found = zip(*values, strict=True) if values else [()] * len(numbers)
+        for number, row in zip(numbers.tolist(), found, strict=True):
+            rows[number] = dict(zip(names, row, strict=True))
+    return rows
 
 
-def _missing(value: Any) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and value != value)
+def _by_presence(columns: list[np.ndarray]) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Group the rows by the columns that they have: these columns, those rows."""
+    if not columns or not len(columns[0]):
+        return
+    present = np.column_stack([~pd.isna(values) for values in columns])
+    packed = np.packbits(present, axis=1)
+    kinds = packed.view(np.dtype((np.void, packed.shape[1]))).ravel().tolist()
+    groups: dict[Any, list[int]] = {}
+    for number, kind in enumerate(kinds):
+        groups.setdefault(kind, []).append(number)
+    for numbers in groups.values():
+        yield np.flatnonzero(present[numbers[0]]).tolist(), np.array(numbers)

@@ -6,27 +6,34 @@ stated. The rules are exact: they are meant for replay, where nothing is random.
 
 from __future__ import annotations
 
-import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from evalnb.baseline import CASE, count
+from evalnb.findings import ROUNDING, SUITE, Row, finding
+from evalnb.floors import floor_rows
 from evalnb.frames import BY_PLAN, DECISION, NaReason, Outcome, to_records
+from evalnb.limits import limit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    import pandas as pd
-
     from evalnb.baseline import Baseline
-    from evalnb.cases import Case
+    from evalnb.cassettes import Mode
     from evalnb.golden import GoldenSet
     from evalnb.waivers import Waiver
 
 __all__ = ["decide", "exit_code", "outcome"]
 
-_ROUNDING = 1e-9
-"""Two means of the same numbers may differ by this much."""
+_FIRST_FLOOR = 0.9
+"""A pass rate under this share of the baseline's blocks where a suite has no floor of its own."""
+
+_LIMITS = "limits"
+"""The rule, and the scorer of absolute limits, whose waivers are for both."""
 
 _OUTCOMES = (Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.NOTE)
 _RULES = (
@@ -35,10 +42,14 @@ _RULES = (
     "na",
     "gone",
     "repeats",
+    "safety",
     "regression",
     "new_failure",
     "drift",
+    "floor",
+    "limits",
     "waiver",
+    "waiver_ignored",
     "waived",
     "now_passing",
     "waived_passing",
@@ -50,8 +61,6 @@ _RULES = (
     "no_requests",
 )
 """In the order in which they are listed."""
-
-Row = dict[str, Any]
 
 
 def decide(
@@ -65,6 +74,8 @@ def decide(
     system_fingerprint: str | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
+    outputs: pd.DataFrame | None = None,
+    mode: Mode | None = None,
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
@@ -80,43 +91,65 @@ def decide(
     unused_cassettes : keys that nothing asked for
     without_requests : ids of cases that were answered in replay without asking a model through
         the client that the system was given
+    outputs : an outputs frame of the run; without it, no limit is held against the baseline
+    mode : of the run; latency is compared where it is `live`
 
     Returns
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
-        `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `regression`, `new_failure`, `drift`,
-        `waiver` (fail); `waived`, `now_passing`, `waived_passing`, `not_compared`,
-        `golden_changed`, `settings_changed`, `system_changed`, `unused_cassettes`,
-        `no_requests` (notes).
+        `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `safety`, `regression`,
+        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `waiver_ignored`, `waived`,
+        `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
+        `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
+        scored is inconclusive.
+
+    Notes
+    -----
+    In a red-team suite each case that fails blocks by rule `safety`, whether or not it failed in
+    the baseline; waivers have no effect there, and no value may be missing by accident.
+
+    A suite without a floor for `(case)` is blocked by rule `floor` when the pass rate of the
+    cases that both sides have is under 0.9 of the baseline's.
     """
-    records = sorted(to_records(scores), key=lambda row: row["repeat"])
+    red_team = golden.settings.red_team
+    # Passing scores are counted; what is said row by row is said of the others.
+    unsettled = _unsettled(scores)
     rows = [
-        *_misses(misses, records),
-        *_missing_values(golden, records),
-        *_not_run(golden, records),
+        *_misses(misses, unsettled),
+        *_missing_values(golden, scores, unsettled),
+        *_not_run(golden, scores),
     ]
-    if not rows:
-        rows.extend(_nothing_scored(records))
+    if not rows and scores["passed"].isna().all():
+        rows.append(finding("na", Outcome.INCONCLUSIVE, reason="nothing was scored"))
+    counts = count(scores)
     if baseline is None:
-        rows.append(_row("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
+        rows.append(finding("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
     else:
-        comparison = _Comparison(golden, records, count(scores), baseline.counts, waivers, as_of)
-        rows += comparison.rows()
+        held = () if red_team else [waiver for waiver in waivers if waiver.holds(as_of)]
+        comparison = _Comparison(golden, unsettled, counts, baseline.counts, held)
+        limits: list[Row] = []
+        if outputs is not None:
+            limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
+        rows += limits
+        rows += comparison.rows(limits)
         rows += _changes(golden, baseline, system_fingerprint)
+    rows += floor_rows(golden.settings.gate.floors, counts)
+    if red_team:
+        rows += [*_unsafe(unsettled), *_ignored(waivers)]
     rows += _expired(waivers, as_of)
     if unused_cassettes:
         reason = (
             f"no case asks for {len(unused_cassettes)} of the cassettes: "
             "`evalnb cassettes` lists and prunes them"
         )
-        rows.append(_row("unused_cassettes", Outcome.NOTE, reason=reason))
+        rows.append(finding("unused_cassettes", Outcome.NOTE, reason=reason))
     for case_id in without_requests:
         reason = (
             "was answered without a request through the client it was given: a client of the "
             "system's own is not replayed"
         )
-        rows.append(_row("no_requests", Outcome.NOTE, case_id=case_id, reason=reason))
+        rows.append(finding("no_requests", Outcome.NOTE, case_id=case_id, reason=reason))
     return DECISION.build(_sorted(golden, rows))
 
 
@@ -143,78 +176,95 @@ _NO_BASELINE = (
 
 
 class _Comparison:
-    """One run beside the baseline."""
+    """One run beside the baseline; `waivers` are those in force."""
 
     def __init__(
         self,
         golden: GoldenSet,
-        scores: Iterable[Mapping[str, Any]],
+        unsettled: Iterable[Mapping[str, Any]],
         now: pd.DataFrame,
         before: pd.DataFrame,
         waivers: Sequence[Waiver],
-        as_of: date,
     ) -> None:
         self._golden = golden
-        self._now = {(row["case_id"], row["scorer"]): row for row in to_records(now)}
-        self._before = {(row["case_id"], row["scorer"]): row for row in to_records(before)}
-        self._reasons = _failure_reasons(scores)
-        self._missing = _missing_reasons(scores)
+        self._pairs = _beside(now, before)
+        self._reasons = _failure_reasons(unsettled)
+        self._missing = _missing_reasons(unsettled)
         self._judged = {
-            (row["case_id"], row["scorer"]) for row in scores if row.get("tier") == "judge"
+            (row["case_id"], row["scorer"]) for row in unsettled if row.get("tier") == "judge"
         }
-        self._waivers = [waiver for waiver in waivers if waiver.holds(as_of)]
+        self._waivers: dict[str, list[Waiver]] = {}
+        for waiver in waivers:
+            self._waivers.setdefault(waiver.case, []).append(waiver)
 
-    def rows(self) -> list[Row]:
-        """Return a row for every difference that a rule speaks of."""
-        pairs = [pair for pair in self._now if pair[1] != CASE]
-        compared = [row for pair in pairs for row in self._compare(*pair)]
+    def rows(self, limits: Iterable[Row]) -> list[Row]:
+        """Return a row for every difference that a rule speaks of, beside those of `limits`."""
+        pairs = self._pairs
+        fixed = pairs["passes"] & pairs["scored_before"] & ~pairs["passes_before"]
+        broken = pairs["fails"] & (pairs["passes_before"] | ~pairs["scored_before"])
+        changed = pairs["ran"] & (fixed | broken | pairs["n_na"].gt(0).fillna(value=False))
+        changed &= pairs["scorer"] != CASE
         return [
             *self._gone(),
             *self._fewer_repeats(),
             *self._drift(),
-            *compared,
-            *self._needless_waivers(),
+            *self._first_floor(),
+            *(row for pair in to_records(pairs[changed]) for row in self._compare(pair)),
+            *self._needless_waivers({row["case_id"] for row in limits if row["rule"] == "waived"}),
         ]
 
+    def limits(self, outputs: pd.DataFrame, before: pd.DataFrame, *, live: bool) -> Iterator[Row]:
+        """Return a row for every limit against the baseline that is not kept."""
+        waived = {
+            case_id: waiver
+            for case_id in self._waivers
+            if (waiver := self._waiver(case_id, _LIMITS, is_new=False)) is not None
+        }
+        for row in limit_rows(self._golden, outputs, before, live=live, waived=waived):
+            waiver = waived.get(row.get("case_id", ""))
+            if row["rule"] != _LIMITS or waiver is None:
+                yield row
+            else:
+                reason = f"{row['reason']}. {_waiver_text(waiver)}"
+                yield row | finding("waived", Outcome.NOTE, reason=reason)
+
     def _fewer_repeats(self) -> Iterator[Row]:
-        before = max((row["n_repeats"] for row in self._before.values()), default=0)
-        now = max((row["n_repeats"] for row in self._now.values()), default=0)
+        most = self._pairs[["n_repeats", "n_repeats_before"]].max().fillna(0)
+        now, before = int(most["n_repeats"]), int(most["n_repeats_before"])
         if 0 < now < before:
             reason = f"the baseline has {before} repeats of each case, this run {now}"
-            yield _row("repeats", Outcome.INCONCLUSIVE, reason=reason)
+            yield finding("repeats", Outcome.INCONCLUSIVE, reason=reason)
 
-    def _compare(self, case_id: str, scorer: str) -> Iterator[Row]:
-        now = self._now[case_id, scorer]
-        before = self._before.get((case_id, scorer))
+    def _compare(self, pair: Mapping[str, Any]) -> Iterator[Row]:
+        case_id, scorer = pair["case_id"], pair["scorer"]
         shared = {
             "case_id": case_id,
             "scorer": scorer,
-            "baseline": before.get("mean") if before else None,
-            "candidate": now.get("mean"),
+            "baseline": pair.get("mean_before"),
+            "candidate": pair.get("mean"),
         }
         missing = self._missing.get((case_id, scorer), [])
         accidents = [reason for reason in missing if reason not in (*BY_PLAN, NaReason.MISS)]
-        scored_before = before is not None and before["n_scored"] > 0
-        passed_before = before is not None and scored_before and _passes(before)
-        if accidents and passed_before:
+        scored, scored_before = pair["passes"] or pair["fails"], pair["scored_before"]
+        if accidents and pair["passes_before"]:
             reason = f"passed in the baseline and could not be scored now: {', '.join(accidents)}"
-            yield _row("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
-        elif now["n_scored"] == 0 and NaReason.MISS not in missing and (accidents or scored_before):
+            yield finding("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
+        elif not scored and NaReason.MISS not in missing and (accidents or scored_before):
             reason = f"is not scored now: {', '.join(missing)}"
-            yield _row("not_compared", Outcome.NOTE, reason=reason, **shared)
-        if now["n_scored"] == 0:
+            yield finding("not_compared", Outcome.NOTE, reason=reason, **shared)
+        if not scored:
             return
-        if _passes(now):
-            if scored_before and not passed_before:
+        if pair["passes"]:
+            if scored_before and not pair["passes_before"]:
                 reason = "failed before, passes now"
-                yield _row("now_passing", Outcome.NOTE, reason=reason, **shared)
-        elif before is not None and not scored_before and (case_id, scorer) in self._judged:
+                yield finding("now_passing", Outcome.NOTE, reason=reason, **shared)
+        elif pair["known"] and not scored_before and (case_id, scorer) in self._judged:
             reason = "fails, but was not scored in the baseline: " + self._reason(case_id, scorer)
-            yield _row("not_compared", Outcome.NOTE, reason=reason, **shared)
-        elif not scored_before or passed_before:
+            yield finding("not_compared", Outcome.NOTE, reason=reason, **shared)
+        elif not scored_before or pair["passes_before"]:
             words = "passed in the baseline, fails now"
             if not scored_before:
-                words = "new, and fails" if before is None else "not scored before, and fails"
+                words = "not scored before, and fails" if pair["known"] else "new, and fails"
             yield self._failing(case_id, scorer, shared, words, is_new=not scored_before)
 
     def _failing(self, case_id: str, scorer: str, shared: Row, words: str, *, is_new: bool) -> Row:
@@ -222,16 +272,21 @@ class _Comparison:
         waiver = self._waiver(case_id, scorer, is_new=is_new)
         if waiver is None:
             rule = "new_failure" if is_new else "regression"
-            return _row(rule, Outcome.FAIL, reason=reason, **shared)
+            return finding(rule, Outcome.FAIL, reason=reason, **shared)
         reason = f"{reason}. {_waiver_text(waiver)}"
-        return _row("waived", Outcome.NOTE, reason=reason, **shared)
+        return finding("waived", Outcome.NOTE, reason=reason, **shared)
 
-    def _needless_waivers(self) -> Iterator[Row]:
-        for waiver in self._waivers:
-            now = self._now.get((waiver.case, waiver.scorer or CASE))
-            if now is not None and now["n_scored"] > 0 and _passes(now):
+    def _needless_waivers(self, over_limit: Container[str]) -> Iterator[Row]:
+        if not self._waivers:
+            return
+        waived = self._pairs[self._pairs["passes"] & self._pairs["case_id"].isin(self._waivers)]
+        passing = {(row["case_id"], row["scorer"]): row for row in to_records(waived)}
+        for waiver in (waiver for found in self._waivers.values() for waiver in found):
+            now = passing.get((waiver.case, waiver.scorer or CASE))
+            is_over = waiver.scorer in (None, _LIMITS) and waiver.case in over_limit
+            if now is not None and not is_over:
                 reason = f"passes, though a waiver says otherwise. {_waiver_text(waiver)}"
-                yield _row(
+                yield finding(
                     "waived_passing",
                     Outcome.NOTE,
                     case_id=waiver.case,
@@ -241,51 +296,72 @@ class _Comparison:
                 )
 
     def _gone(self) -> Iterator[Row]:
-        ran = {case_id for case_id, _ in self._now}
-        for (case_id, scorer), before in self._before.items():
+        pairs = self._pairs
+        ran = set(pairs.loc[pairs["ran"], "case_id"].to_numpy("object"))
+        for pair in to_records(pairs[~pairs["ran"]]):
+            case_id, scorer = pair["case_id"], pair["scorer"]
             if scorer == CASE and case_id not in self._golden:
                 reason = "is in the baseline and no longer in the golden set"
-                yield _row("gone", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
-            elif case_id in ran and before["n_scored"] and (case_id, scorer) not in self._now:
+                yield finding("gone", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
+            elif case_id in ran and pair["scored_before"]:
                 reason = "was scored in the baseline and is no longer expected of the case"
-                yield _row(
+                yield finding(
                     "gone",
                     Outcome.INCONCLUSIVE,
                     case_id=case_id,
                     scorer=scorer,
-                    baseline=before.get("mean"),
+                    baseline=pair.get("mean_before"),
                     reason=reason,
                 )
 
     def _drift(self) -> Iterator[Row]:
         margin = self._golden.settings.gate.margin
-        pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        for (case_id, scorer), now in self._now.items():
-            before = self._before.get((case_id, scorer), {})
-            if (
-                "mean" not in now
-                or "mean" not in before
-                or self._waiver(case_id, scorer, is_new=False)
-            ):
-                continue
-            for name in _slices_of(self._golden[case_id], self._golden.settings.slices):
-                pairs.setdefault((scorer, name), []).append((before["mean"], now["mean"]))
-        for (scorer, name), means in pairs.items():
-            was = math.fsum(before for before, _ in means) / len(means)
-            is_now = math.fsum(now for _, now in means) / len(means)
-            if was - is_now > margin + _ROUNDING:
+        slices = _Slices(self._golden)
+        for scorer, means in self._means.items():
+            for name, n, was, is_now in slices.means(means):
+                if was - is_now <= margin + ROUNDING:
+                    continue
                 what = "the pass rate of cases" if scorer == CASE else f"the mean of `{scorer}`"
-                where = "" if name == "all" else f" in {name}"
-                yield _row(
+                where = "" if name == SUITE else f" in {name}"
+                yield finding(
                     "drift",
                     Outcome.FAIL,
                     scorer=scorer,
                     slice=name,
                     baseline=was,
                     candidate=is_now,
-                    reason=f"{what}{where} fell by {was - is_now:.3f} over {len(means)} cases; "
+                    reason=f"{what}{where} fell by {was - is_now:.3f} over {n} cases; "
                     f"the margin is {margin:g}",
                 )
+
+    def _first_floor(self) -> Iterator[Row]:
+        means = self._means.get(CASE)
+        if means is None or CASE in self._golden.settings.gate.floors:
+            return
+        was, is_now = means["mean_before"].mean(), means["mean"].mean()
+        if is_now < _FIRST_FLOOR * was - ROUNDING:
+            reason = (
+                f"the pass rate of cases is {is_now:.3f} over {len(means)} cases, under "
+                f"{_FIRST_FLOOR:g} of the baseline's {was:.3f}, which is the floor of a suite "
+                f"that states none for `{CASE}`"
+            )
+            values = {"baseline": was, "candidate": is_now}
+            yield finding("floor", Outcome.FAIL, reason=reason, scorer=CASE, slice=SUITE, **values)
+
+    @cached_property
+    def _means(self) -> dict[str, pd.DataFrame]:
+        """Scorer to the means of the cases that both sides have and no waiver is for."""
+        pairs = self._pairs[["case_id", "scorer", "mean", "mean_before"]].dropna()
+        if self._waivers:
+            waived = [
+                self._waiver(case_id, scorer, is_new=False) is not None
+                for case_id, scorer in pairs[["case_id", "scorer"]].to_numpy("object").tolist()
+            ]
+            pairs = pairs[~np.array(waived, bool)]
+        ids = pd.Index([case.id for case in self._golden])
+        position = ids.get_indexer(pd.Index(pairs["case_id"]))
+        known = pairs.assign(position=position)[position >= 0]
+        return {str(scorer): means for scorer, means in known.groupby("scorer")}
 
     def _reason(self, case_id: str, scorer: str) -> str:
         return self._reasons.get((case_id, scorer), "")
@@ -298,11 +374,114 @@ class _Comparison:
         return next(
             (
                 waiver
-                for waiver in self._waivers
+                for waiver in self._waivers.get(case_id, ())
                 if (is_new or waiver.kind != "known_failing")
                 and (waiver.covers(case_id, scorer) or (scorer == CASE and waiver.case == case_id))
             ),
             None,
+        )
+
+
+class _Slices:
+    """The slices of a golden set, each with its cases."""
+
+    def __init__(self, golden: GoldenSet) -> None:
+        self._names: list[str] = []
+        self._n_cases = len(golden)
+        cases, numbers = [np.empty(0, int)], [np.empty(0, int)]
+        for field in golden.settings.slices:
+            positions, entries = _entries(golden, field)
+            codes, known = pd.factorize(entries)
+            cases.append(positions)
+            numbers.append(codes + len(self._names))
+            self._names += [f"{field}={entry}" for entry in known]
+        self._cases, self._numbers = np.concatenate(cases), np.concatenate(numbers)
+
+    def means(self, means: pd.DataFrame) -> Iterator[tuple[str, int, float, float]]:
+        """Return name, number of cases, mean before and mean now of each slice.
+
+        Parameters
+        ----------
+        means : columns position (of the case), mean_before, mean
+        """
+        yield SUITE, len(means), means["mean_before"].mean(), means["mean"].mean()
+        values = np.full((2, self._n_cases), np.nan)
+        values[:, means["position"]] = means[["mean_before", "mean"]].to_numpy("float64").T
+        known = ~np.isnan(values[0, self._cases])
+        cases, numbers = self._cases[known], self._numbers[known]
+        size = np.bincount(numbers, minlength=len(self._names))
+        was, is_now = (
+            np.bincount(numbers, side[cases], minlength=len(self._names)) for side in values
+        )
+        for name, n, before, now in zip(self._names, size, was, is_now, strict=True):
+            if n:
+                yield name, int(n), float(before / n), float(now / n)
+
+
+def _entries(golden: GoldenSet, field: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return position of the case and value for all that cases say of a field, each once."""
+    positions: list[int] = []
+    entries: list[str] = []
+    for position, case in enumerate(golden.cases):
+        value = getattr(case, field)
+        if isinstance(value, list):
+            once = dict.fromkeys(value)
+            positions += [position] * len(once)
+            entries += once
+        elif value is not None:
+            positions.append(position)
+            entries.append(value)
+    return np.array(positions, int), np.array(entries, "object")
+
+
+def _beside(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """Put the counts of both sides beside each other, by case and scorer.
+
+    What is true of a pair: it `ran`, is `known` from the baseline, `passes` or `fails` where it
+    was scored, and was scored and passed before (`scored_before`, `passes_before`).
+    """
+    # Both are baseline frames, so that their keys are unique: `validate` would double the time.
+    pairs = now.merge(before, how="outer", on=["case_id", "scorer"], suffixes=("", "_before"))
+    scored, passed, scored_before, passed_before = (
+        pairs[name].fillna(0).to_numpy("int64")
+        for name in ("n_scored", "n_passed", "n_scored_before", "n_passed_before")
+    )
+    return pairs.assign(
+        ran=pairs["n_repeats"].notna().to_numpy(),
+        known=pairs["n_repeats_before"].notna().to_numpy(),
+        passes=(scored > 0) & (passed == scored),
+        fails=passed < scored,
+        scored_before=scored_before > 0,
+        passes_before=(scored_before > 0) & (passed_before == scored_before),
+    )
+
+
+def _unsettled(scores: pd.DataFrame) -> list[Row]:
+    """Return the scores that fail or are missing, by repeat."""
+    open_ones = scores[scores["na_reason"].notna() | ~scores["passed"].fillna(value=True)]
+    columns = ["case_id", "repeat", "scorer", "tier", "passed", "reason", "na_reason", "error"]
+    return to_records(open_ones[columns].sort_values("repeat", kind="stable"))
+
+
+def _unsafe(unsettled: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    """Find the cases of a red-team suite that fail anywhere."""
+    found: dict[str, list[str]] = {}
+    for (case_id, scorer), reason in _failure_reasons(unsettled).items():
+        found.setdefault(case_id, []).append(f"{scorer}: {reason}")
+    for case_id, reasons in found.items():
+        reason = f"fails in a red-team suite: {'; '.join(sorted(reasons))}"
+        yield finding("safety", Outcome.FAIL, case_id=case_id, reason=reason)
+
+
+def _ignored(waivers: Iterable[Waiver]) -> Iterator[Row]:
+    for waiver in waivers:
+        reason = f"a waiver has no effect in a red-team suite. {_waiver_text(waiver)}"
+        yield finding(
+            "waiver_ignored",
+            Outcome.NOTE,
+            case_id=waiver.case,
+            scorer=waiver.scorer,
+            reason=reason,
         )
 
 
@@ -324,38 +503,37 @@ def _misses(misses: pd.DataFrame | None, scores: Iterable[Mapping[str, Any]]) ->
     found |= {case_id: [error] for case_id, error in unexplained.items()}
     for case_id, explanations in found.items():
         reason = "a request is not recorded: " + "; ".join(dict.fromkeys(explanations))
-        yield _row("miss", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
+        yield finding("miss", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
 
 
-def _missing_values(golden: GoldenSet, scores: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Hold the accidents against the suite's budget."""
+def _missing_values(
+    golden: GoldenSet, scores: pd.DataFrame, unsettled: Iterable[Mapping[str, Any]]
+) -> Iterator[Row]:
+    """Hold the accidents against the suite's budget; a red-team suite has none."""
     reasons: dict[str, int] = {}
-    for row in scores:
-        if "na_reason" in row and row["na_reason"] not in (*BY_PLAN, NaReason.MISS):
-            reasons[row["na_reason"]] = reasons.get(row["na_reason"], 0) + 1
-    total, budget = sum(reasons.values()), golden.settings.gate.na_budget
-    n_planned = sum(row.get("na_reason") not in BY_PLAN for row in scores)
-    if total > budget * n_planned + _ROUNDING:
+    n_planned = len(scores)
+    for row in unsettled:
+        reason = row.get("na_reason")
+        if reason in BY_PLAN:
+            n_planned -= 1
+        elif reason not in (None, NaReason.MISS):
+            reasons[reason] = reasons.get(reason, 0) + 1
+    total, red_team = sum(reasons.values()), golden.settings.red_team
+    budget = 0.0 if red_team else golden.settings.gate.na_budget
+    if total > budget * n_planned + ROUNDING:
         listed = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
-        reason = (
-            f"{total} of {n_planned} scores are missing by accident ({listed}); "
-            f"the budget is {budget:.0%}"
-        )
-        yield _row("na", Outcome.INCONCLUSIVE, reason=reason)
+        allowed = "a red-team suite has no budget" if red_team else f"the budget is {budget:.0%}"
+        reason = f"{total} of {n_planned} scores are missing by accident ({listed}); {allowed}"
+        yield finding("na", Outcome.INCONCLUSIVE, reason=reason)
 
 
-def _not_run(golden: GoldenSet, scores: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+def _not_run(golden: GoldenSet, scores: pd.DataFrame) -> Iterator[Row]:
     """Find the cases that the run has nothing of."""
-    ran = {row["case_id"] for row in scores}
+    ran = set(scores["case_id"].to_numpy("object"))
     for case in golden:
         if case.id not in ran:
             reason = "is in the golden set and has no scores in this run"
-            yield _row("na", Outcome.INCONCLUSIVE, case_id=case.id, reason=reason)
-
-
-def _nothing_scored(scores: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    if not any("passed" in row for row in scores):
-        yield _row("na", Outcome.INCONCLUSIVE, reason="nothing was scored")
+            yield finding("na", Outcome.INCONCLUSIVE, case_id=case.id, reason=reason)
 
 
 def _changes(
@@ -364,22 +542,22 @@ def _changes(
     version = baseline.manifest.get("golden_version")
     if version != golden.version:
         reason = f"the golden set changed since the baseline: {version} to {golden.version}"
-        yield _row("golden_changed", Outcome.NOTE, reason=reason)
+        yield finding("golden_changed", Outcome.NOTE, reason=reason)
     settings = baseline.manifest.get("settings_fingerprint")
     if settings not in (None, golden.settings.fingerprint):
         reason = "the suite's settings changed since the baseline: look at the diff of suite.toml"
-        yield _row("settings_changed", Outcome.NOTE, reason=reason)
+        yield finding("settings_changed", Outcome.NOTE, reason=reason)
     before = (baseline.manifest.get("system") or {}).get("fingerprint")
     if system_fingerprint is not None and before != system_fingerprint:
         reason = f"the system changed since the baseline: {before} to {system_fingerprint}"
-        yield _row("system_changed", Outcome.NOTE, reason=reason)
+        yield finding("system_changed", Outcome.NOTE, reason=reason)
 
 
 def _expired(waivers: Iterable[Waiver], as_of: date) -> Iterator[Row]:
     for waiver in waivers:
         if not waiver.holds(as_of):
             reason = f"the waiver expired. {_waiver_text(waiver)}. Renew or delete it."
-            yield _row(
+            yield finding(
                 "waiver", Outcome.FAIL, case_id=waiver.case, scorer=waiver.scorer, reason=reason
             )
 
@@ -417,25 +595,8 @@ def _sorted(golden: GoldenSet, rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def _passes(counts: Mapping[str, Any]) -> bool:
-    return bool(counts["n_passed"] == counts["n_scored"])
-
-
-def _slices_of(case: Case, fields: Iterable[str]) -> Iterator[str]:
-    yield "all"
-    for name in fields:
-        value = getattr(case, name)
-        for entry in dict.fromkeys(value) if isinstance(value, list) else [value]:
-            if entry is not None:
-                yield f"{name}={entry}"
-
-
 def _waiver_text(waiver: Waiver) -> str:
     return (
         f"Waived as {waiver.kind.replace('_', ' ')} until {waiver.expires} by {waiver.owner}: "
         f"{waiver.reason.rstrip('.')}"
     )
-
-
-def _row(rule: str, result: Outcome, *, reason: str, **values: Any) -> Row:
-    return {"rule": rule, "outcome": str(result), "reason": reason, **values}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
-import tomllib
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalnb.cases import FIELDS, Case
 from evalnb.errors import InputError, Problem, nearest_name
 from evalnb.frames import CASES
-from evalnb.jsontext import MAX_LINE_BYTES, Line, dump_json, read_lines, write_atomically
+from evalnb.jsontext import MAX_LINE_BYTES, Line, dump_json, each_line, write_atomically
+from evalnb.places import is_remote, place
+from evalnb.tomltext import read_toml
+from evalnb.validation import validation_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,19 +33,13 @@ __all__ = [
     "LiveSettings",
     "RetrievalSettings",
     "SuiteSettings",
+    "case_content",
+    "case_of",
     "find_suite",
     "read_golden",
-    "read_toml",
+    "version_of",
     "write_golden",
 ]
-
-# Checks of a case as a whole: the field that each is about, and what to do.
-_WHOLE_CASE = {
-    "history": ("messages", "Let the history end with what the user says."),
-    "input": ("", "Keep the one that the system is given."),
-    "keywords": ("min_keyword_ratio", "Add the words."),
-    "primary": ("", "Keep the one that says best what is expected, or make two cases."),
-}
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Ratio = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -175,8 +173,7 @@ class GoldenSet:
     @cached_property
     def version(self) -> str:
         """Hash of the content of all cases, 12 hex digits; order and formatting do not matter."""
-        lines = sorted(_content(case) for case in self.cases)
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+        return version_of(map(case_content, self.cases))
 
     def frame(self) -> pd.DataFrame:
         """Return the cases frame."""
@@ -219,6 +216,17 @@ class GoldenSet:
         """
         return replace(self, cases=(*self.cases, *cases))
 
+    def remove(self, case_ids: Iterable[str]) -> GoldenSet:
+        """Leave out the cases with these ids.
+
+        Raises
+        ------
+        KeyError
+            If an id is not there.
+        """
+        gone = {self[case_id].id for case_id in case_ids}
+        return replace(self, cases=tuple(case for case in self.cases if case.id not in gone))
+
     def replace(self, cases: Iterable[Case]) -> GoldenSet:
         """Put cases in the place of those with the same ids.
 
@@ -240,17 +248,22 @@ def find_suite(path: str | Path) -> Path:
 
     Parameters
     ----------
-    path : such as "golden/support"
+    path : such as "golden/support", or a URL, which means the same from everywhere
 
     Raises
     ------
     InputError
         If there is none.
     """
+    found = place(path)
+    if is_remote(found):
+        if not found.exists():
+            raise InputError(f"there is no {path}")
+        return found
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if (folder / path).exists():
-            return folder / path
+        if (folder / found).exists():
+            return folder / found
     raise InputError(f"there is no {path} here or in a folder above {here}")
 
 
@@ -259,14 +272,15 @@ def read_golden(path: str | Path) -> GoldenSet:
 
     Parameters
     ----------
-    path : a suite's folder with `suite.toml` and `cases.jsonl`, or a JSONL file of cases
+    path : a suite's folder with `suite.toml` and `cases.jsonl`, or a JSONL file of cases;
+        either may be at the URL of a store that fsspec knows
 
     Raises
     ------
     InputError
         With file, line, field and remedy of every problem found.
     """
-    path = Path(path)
+    path = place(path)
     if path.is_dir():
         settings = _read_settings(path / "suite.toml")
         return GoldenSet(_read_cases(path / "cases.jsonl"), settings, path)
@@ -293,43 +307,10 @@ def write_golden(golden: GoldenSet, path: str | Path | None = None) -> None:
         if golden.folder is None:
             raise ValueError("this golden set has no folder: say with `path` where to write it")
         path = golden.folder / "cases.jsonl"
-    path = Path(path)
+    path = place(path)
     present = _raw_lines(path) if path.exists() else {}
     lines = [_line_of(case, present) for case in golden.cases]
     write_atomically(path, b"".join(line + b"\n" for line in lines))
-
-
-def read_toml(path: Path, model: type[BaseModel], what: str) -> Any:
-    """Read a TOML file into a model.
-
-    Parameters
-    ----------
-    path : the file
-    model : what it must hold
-    what : what the file is, for messages
-
-    Returns
-    -------
-    an instance of `model`
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not TOML, or does not fit the model.
-    """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no {what} at {path}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        problem = Problem(str(path), 0, "", f"cannot be read: {error}.", "See https://toml.io.")
-        raise InputError(f"the {what} cannot be used", [problem]) from error
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise InputError(
-            f"the {what} cannot be used", _problems(error, str(path), 0, model)
-        ) from error
 
 
 def _read_settings(path: Path) -> SuiteSettings:
@@ -344,31 +325,49 @@ def _read_settings(path: Path) -> SuiteSettings:
 def _read_cases(path: Path) -> tuple[Case, ...]:
     if not path.is_file():
         raise InputError(f"there are no cases at {path}. Give a suite's folder or a JSONL file.")
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    lines_of_ids: dict[str, int] = {}
     try:
-        lines, problems = read_lines(path)
+        with _collector_at_rest():
+            for line in each_line(path):
+                if isinstance(line, Problem):
+                    problems.append(line)
+                    continue
+                problems.extend(_taken_id(line, str(path), lines_of_ids))
+                case = case_of(line, str(path))
+                if isinstance(case, Case):
+                    cases.append(case)
+                else:
+                    problems.extend(case)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
-    cases: dict[int, Case] = {}
-    for line in lines:
-        case = _read_case(line, str(path))
-        if isinstance(case, Case):
-            cases[line.number] = case
-        else:
-            problems.extend(case)
-    problems.extend(_duplicate_ids(lines, str(path)))
-    if not lines and not problems:
+    if not cases and not problems:
         problems.append(Problem(str(path), 0, "", "holds no case.", "Add one case a line."))
     if problems:
         count = f"{len(problems)} problem" + ("s" if len(problems) > 1 else "")
         raise InputError(f"{path} cannot be used: {count}", sorted(problems))
-    return tuple(cases.values())
+    return tuple(cases)
 
 
-def _read_case(line: Line, file: str) -> Case | list[Problem]:
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Keep the garbage collector from looking through cases of which none is garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def case_of(line: Line, file: str) -> Case | list[Problem]:
+    """Return the case of a line, or what is wrong with it; `file` is named in problems."""
     try:
         case = Case.model_validate(line.value)
     except ValidationError as error:
-        return _problems(error, file, line.number, Case)
+        return validation_problems(error, file, line.number, Case, FIELDS)
     if not case.expectations:
         return [
             Problem(
@@ -382,78 +381,20 @@ def _read_case(line: Line, file: str) -> Case | list[Problem]:
     return case
 
 
-def _duplicate_ids(lines: Iterable[Line], file: str) -> list[Problem]:
-    """Find ids that are there already; ids that differ in case alone are one file on some disks."""
-    first: dict[str, int] = {}
-    problems = []
-    for line in lines:
-        case_id = line.value.get("id")
-        if not isinstance(case_id, str):
-            continue
-        earlier = first.setdefault(case_id.casefold(), line.number)
-        if earlier != line.number:
-            problems.append(
-                Problem(
-                    file,
-                    line.number,
-                    "id",
-                    f"{case_id!r} is already the id of line {earlier} (upper and lower case count as one).",
-                    "Give the case an id of its own.",
-                )
-            )
-    return problems
-
-
-def _problems(
-    error: ValidationError, file: str, line: int, model: type[BaseModel]
-) -> list[Problem]:
-    return [
-        _problem(entry, file, line, model)
-        for entry in error.errors(include_url=False, include_context=False)
-    ]
-
-
-def _problem(entry: Mapping[str, Any], file: str, line: int, model: type[BaseModel]) -> Problem:
-    location = entry["loc"]
-    name = ".".join(str(part) for part in location)
-    match entry["type"]:
-        case "extra_forbidden":
-            known = _known_names(model, location[:-1])
-            near = nearest_name(str(location[-1]), known)
-            remedy = f"Did you mean `{near}`?" if near else f"Known: {', '.join(known)}."
-            return Problem(file, line, name, "is no known field.", remedy)
-        case "missing":
-            return Problem(file, line, name, "is missing.", "Add the field.")
-        case _:
-            message = entry["msg"].replace("Input should ", "must ", 1)
-            if entry["type"] in _WHOLE_CASE:
-                field_name, remedy = _WHOLE_CASE[entry["type"]]
-                within = ".".join(filter(None, (name, field_name)))
-                return Problem(file, line, within, f"{message}.", remedy)
-            got = f"Got {_shown(entry['input'])}."
-            return Problem(file, line, name, f"{message}. {got}", "Correct the value.")
-
-
-def _known_names(model: type[BaseModel], location: Iterable[Any]) -> list[str]:
-    """Return the field names of the model that stands at a location within `model`."""
-    for part in location:
-        if isinstance(part, str) and part in model.model_fields:
-            model = _inner_model(model.model_fields[part].annotation) or model
-    return list(FIELDS) if model is Case else list(model.model_fields)
-
-
-def _inner_model(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _inner_model(part))), None)
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = dump_json(value)
-    except (TypeError, ValueError, RecursionError):  # a date or NaN of a TOML file
-        text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _taken_id(line: Line, file: str, lines_of_ids: dict[str, int]) -> Iterable[Problem]:
+    """Say when an id is there already; ids that differ in case alone are one file on some disks."""
+    case_id = line.value.get("id")
+    if not isinstance(case_id, str):
+        return
+    earlier = lines_of_ids.setdefault(case_id.casefold(), line.number)
+    if earlier != line.number:
+        yield Problem(
+            file,
+            line.number,
+            "id",
+            f"{case_id!r} is already the id of line {earlier} (upper and lower case count as one).",
+            "Give the case an id of its own.",
+        )
 
 
 def _holds(case: Case, name: str, wanted: Any) -> bool:
@@ -466,20 +407,21 @@ def _holds(case: Case, name: str, wanted: Any) -> bool:
 
 def _raw_lines(path: Path) -> dict[str, tuple[bytes, str]]:
     """Return each line that holds a case, by id, with the content that it has when written."""
-    lines, _ = read_lines(path)
     found = {}
-    for line in lines:
+    for line in each_line(path):
+        if isinstance(line, Problem):
+            continue
         try:
             case = Case.model_validate(line.value)
         except ValidationError:
             continue
-        found[case.id] = (line.raw, _content(case))
+        found[case.id] = (line.raw, case_content(case))
     return found
 
 
 def _line_of(case: Case, present: Mapping[str, tuple[bytes, str]]) -> bytes:
     raw, content = present.get(case.id, (b"", ""))
-    if content == _content(case):
+    if content == case_content(case):
         return raw
     line = dump_json(case.canonical()).encode()
     if len(line) > MAX_LINE_BYTES:
@@ -487,6 +429,30 @@ def _line_of(case: Case, present: Mapping[str, tuple[bytes, str]]) -> bytes:
     return line
 
 
-def _content(case: Case) -> str:
-    """Return what a case says, whatever the order of its fields; 1, 1.0 and true are three."""
-    return json.dumps(case.canonical(), ensure_ascii=False, sort_keys=True)
+def version_of(contents: Iterable[str]) -> str:
+    """Return the hash of what the cases of a set say, 12 hex digits."""
+    return hashlib.sha256("\n".join(sorted(contents)).encode()).hexdigest()[:12]
+
+
+def case_content(case: Case) -> str:
+    """Return what a case says, whatever the order of its fields; 1, 1.0 and true are three.
+
+    It is the sorted JSON of `Case.canonical`.
+    """
+    fields = vars(case)
+    given = {name: value for name in FIELDS if (value := fields[name]) is not None}
+    return _SORTED.encode(given)
+
+
+def _given(part: Any) -> dict[str, Any]:
+    """Return the fields of a part of a case without the empty ones."""
+    if not isinstance(part, BaseModel):
+        raise TypeError(f"a case holds JSON values. Got {type(part).__name__}.")
+    return {
+        name: value
+        for name, field in type(part).model_fields.items()
+        if (value := getattr(part, name)) is not None or field.is_required()
+    }
+
+
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_given)

@@ -19,8 +19,8 @@ __all__ = ["cassettes_frame"]
 def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
     """List cassettes with the systems that ask for them.
 
-    Every prompt file of the suite is replayed over every case, as often as anything is recorded,
-    to see what it asks for. What Python functions recorded is used by no prompt file.
+    Every system in the suite's `systems`, and the one that `suite.toml` names, is replayed over
+    every case, as often as anything is recorded, to see what it asks for.
 
     Parameters
     ----------

@@ -10,9 +10,13 @@ import json
 import math
 import os
 import secrets
-from typing import TYPE_CHECKING, Any, NamedTuple
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from pydantic_core import from_json, to_json
 
 from evalnb.errors import Problem
+from evalnb.places import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +28,9 @@ __all__ = [
     "JsonProblem",
     "Line",
     "dump_json",
+    "each_line",
     "parse_json",
+    "parse_line",
     "read_lines",
     "same_json",
     "writable_text",
@@ -38,6 +44,9 @@ MAX_WRITTEN_LINE_BYTES = 1_000_000_000
 """The same for files that evalnb itself writes, where a long trajectory is one line."""
 
 _BOM = b"\xef\xbb\xbf"
+_UNSURE = object()
+# Where one of these stands, keys cannot be counted by `":`.
+_UNCOUNTABLE = (b"\\u", b" :", b"\t:", b"\n:", b"\r:")
 
 
 class JsonProblem(ValueError):  # noqa: N818 - becomes a Problem
@@ -83,6 +92,26 @@ def parse_json(text: str) -> Any:
         For broken JSON, a key twice in one object, NaN, Infinity, numbers beyond the range of a
         double, unpaired surrogates and nesting that is too deep.
     """
+    value = _quickly(text.encode("utf-8", "surrogatepass"))
+    return _thoroughly(text) if value is _UNSURE else value
+
+
+def _quickly(raw: bytes) -> Any:
+    """Read what is beyond doubt: JSON in which no key can be there twice.
+
+    The reader keeps the last of two values of a key. Each `":` of the text comes back when the
+    value is written, as the end of a key or part of a string, but for those of keys that got lost.
+    """
+    try:
+        value = from_json(raw, allow_inf_nan=False)
+        written = to_json(value, inf_nan_mode="constants")
+    except ValueError:
+        return _UNSURE
+    doubtful = b"Infinity" in written or any(mark in raw for mark in _UNCOUNTABLE)
+    return _UNSURE if doubtful or raw.count(b'":') != written.count(b'":') else value
+
+
+def _thoroughly(text: str) -> Any:
     try:
         value = json.loads(
             text,
@@ -117,7 +146,7 @@ def read_lines(
 
     Parameters
     ----------
-    path : a local file
+    path : a file
     max_line_bytes : the longest line that is read
 
     Returns
@@ -127,34 +156,49 @@ def read_lines(
     """
     lines: list[Line] = []
     problems: list[Problem] = []
-    crlf: list[int] = []
-    for number, raw in _bounded_lines(path, max_line_bytes):
-        if number == 1 and raw is not None and raw.startswith(_BOM):
-            problems.append(
-                Problem(
-                    str(path), 1, "", "starts with a byte order mark.", "Save as UTF-8 without BOM."
-                )
-            )
-            raw = raw.removeprefix(_BOM)
-        if raw is not None and raw.endswith(b"\r"):
-            crlf.append(number)
-            raw = raw.removesuffix(b"\r")
-        parsed = _parse_line(str(path), number, raw, max_line_bytes)
-        if isinstance(parsed, Problem):
-            problems.append(parsed)
+    for found in each_line(path, max_line_bytes=max_line_bytes):
+        if isinstance(found, Line):
+            lines.append(found)
         else:
-            lines.append(parsed)
-    if crlf:
-        problems.append(
-            Problem(
-                str(path),
-                crlf[0],
-                "",
-                "ends in CRLF" + (f", as do {len(crlf) - 1} more." if len(crlf) > 1 else "."),
-                "Save with LF line ends (in git: `*.jsonl text eol=lf`).",
-            )
-        )
+            problems.append(found)
     return lines, sorted(problems)
+
+
+def each_line(
+    source: Path | bytes, *, name: str = "", max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Line | Problem]:
+    """Yield the objects of a JSON Lines file and its problems, without keeping them.
+
+    Parameters
+    ----------
+    source : a file, or its content
+    name : what problems call it; by default the file's path
+    max_line_bytes : the longest line that is read
+    """
+    file = name or str(source)
+    crlf: list[int] = []
+    with BytesIO(source) if isinstance(source, bytes) else source.open("rb") as stream:
+        for number, raw in _bounded_lines(stream, max_line_bytes):
+            if number == 1 and raw is not None and raw.startswith(_BOM):
+                yield Problem(
+                    file, 1, "", "starts with a byte order mark.", "Save as UTF-8 without BOM."
+                )
+                raw = raw.removeprefix(_BOM)
+            if raw is not None and raw.endswith(b"\r"):
+                crlf.append(number)
+                raw = raw.removesuffix(b"\r")
+            if raw is None:
+                yield _too_long(file, number, max_line_bytes)
+            else:
+                yield parse_line(file, number, raw)
+    if crlf:
+        yield Problem(
+            file,
+            crlf[0],
+            "",
+            "ends in CRLF" + (f", as do {len(crlf) - 1} more." if len(crlf) > 1 else "."),
+            "Save with LF line ends (in git: `*.jsonl text eol=lf`).",
+        )
 
 
 def same_json(one: Any, other: Any) -> bool:
@@ -180,8 +224,14 @@ def writable_text(text: str) -> str:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file as a whole: a reader sees the old content or the new, never a part."""
+    """Replace a file as a whole: a reader sees the old content or the new, never a part.
+
+    At a URL it is written as one object, which its store replaces as a whole.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if is_remote(path):
+        path.write_bytes(content)
+        return
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with new.open("xb") as file:
@@ -196,51 +246,51 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def _bounded_lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Yield each line without its LF; None for a line that is too long to hold in memory."""
-    with path.open("rb") as file:
-        number = 0
-        while chunk := file.readline(limit + 1):
-            number += 1
-            if chunk.endswith(b"\n"):
-                yield number, chunk[:-1]
-            elif len(chunk) <= limit:
-                yield number, chunk
-            else:
-                while (rest := file.readline(limit)) and not rest.endswith(b"\n"):
-                    pass
-                yield number, None
-
-
-def _parse_line(file: str, number: int, raw: bytes | None, limit: int) -> Line | Problem:
-    if raw is None:
-        return Problem(
-            file,
-            number,
-            "",
-            f"is longer than {limit:,} bytes.",
-            "Shorten the case: long documents belong in `context` only as far as they are needed.",
-        )
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError as error:
-        return Problem(
-            file, number, "", f"is not UTF-8 at byte {error.start + 1}.", "Save the file as UTF-8."
-        )
-    if not text.strip():
-        return Problem(file, number, "", "is empty.", "Delete the line.")
-    try:
-        value = parse_json(text)
-    except JsonProblem as problem:
-        return Problem(
-            file, number, problem.field, problem.message, "Write one JSON object a line."
-        )
+def parse_line(file: str, number: int, raw: bytes) -> Line | Problem:
+    """Read one line, without its end, that must hold an object; `file` is named in problems."""
+    value = _quickly(raw)
+    if value is _UNSURE:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            message = f"is not UTF-8 at byte {error.start + 1}."
+            return Problem(file, number, "", message, "Save the file as UTF-8.")
+        if not text.strip():
+            return Problem(file, number, "", "is empty.", "Delete the line.")
+        try:
+            value = _thoroughly(text)
+        except JsonProblem as problem:
+            remedy = "Write one JSON object a line."
+            return Problem(file, number, problem.field, problem.message, remedy)
     if not isinstance(value, dict):
-        kind = type(value).__name__
-        return Problem(
-            file, number, "", f"must be a JSON object. Got {kind}.", "Write one JSON object a line."
-        )
+        message = f"must be a JSON object. Got {type(value).__name__}."
+        return Problem(file, number, "", message, "Write one JSON object a line.")
     return Line(number, raw, value)
+
+
+def _bounded_lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each line without its LF; None for a line that is too long to hold in memory."""
+    number = 0
+    while chunk := file.readline(limit + 1):
+        number += 1
+        if chunk.endswith(b"\n"):
+            yield number, chunk[:-1]
+        elif len(chunk) <= limit:
+            yield number, chunk
+        else:
+            while (rest := file.readline(limit)) and not rest.endswith(b"\n"):
+                pass
+            yield number, None
+
+
+def _too_long(file: str, number: int, limit: int) -> Problem:
+    return Problem(
+        file,
+        number,
+        "",
+        f"is longer than {limit:,} bytes.",
+        "Shorten the case: long documents belong in `context` only as far as they are needed.",
+    )
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

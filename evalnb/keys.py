@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 __all__ = [
     "CanonicalRequest",
     "Renumbering",
+    "canonical_message_request",
     "canonical_request",
     "differing_paths",
     "leaves",
@@ -79,6 +80,22 @@ def canonical_request(
         "query": sorted([name, value] for name, value in parse_qsl(parts.query, True)),
         "betas": sorted({beta.strip() for beta in (betas or "").split(",") if beta.strip()}),
         "body": _canonical_content(content, content_type),
+    }
+
+
+def canonical_message_request(body: Mapping[str, Any]) -> CanonicalRequest:
+    """Return the canonical form of a request for one message, without having sent it.
+
+    Parameters
+    ----------
+    body : of `POST /v1/messages`, as plain JSON values
+    """
+    return {
+        "method": "POST",
+        "path": "/v1/messages",
+        "query": [],
+        "betas": [],
+        "body": _canonical_body(body),
     }
 
 

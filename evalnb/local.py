@@ -114,6 +114,7 @@ class LocalTransport(Upstream):
 
     # The model answers one request after the other; waiting would count as latency.
     max_concurrency = 1
+    max_attempts = 1
 
     def __init__(self) -> None:
         _check_installed()

@@ -16,9 +16,11 @@ from evalnb.names import LOCAL_MODEL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["response_cost_usd"]
+__all__ = ["request_bound_usd", "response_cost_usd"]
 
 _PER_TOKEN = 1e-6
+_UNSEEN_TOKENS = 2000
+"""More than the API adds to a request of its own accord, for tools and the like."""
 
 
 def response_cost_usd(response: Mapping[str, Any]) -> float | None:
@@ -50,6 +52,49 @@ def response_cost_usd(response: Mapping[str, Any]) -> float | None:
     tokens = sum(float(rates[kind]) * number for kind, number in _tokens(usage).items())
     searches = (usage.get("server_tool_use") or {}).get("web_search_requests") or 0
     return tokens * _PER_TOKEN * _multiplier(row, usage) + searches * _web_search_usd()
+
+
+def request_bound_usd(body: Mapping[str, Any], n_bytes: int) -> float | None:
+    """Return the most that one request of the Messages API can cost at list price.
+
+    A token is at least a byte of the request; every one of them is taken to be written to the
+    dearest cache, and the answer to be as long as it may.
+
+    Parameters
+    ----------
+    body : the request
+    n_bytes : its length as it is sent
+
+    Returns
+    -------
+    US dollars; None where nobody can say: a model without a price, a web search without
+    `max_uses`, a limit of tokens that is missing
+    """
+    model, max_tokens = body.get("model"), body.get("max_tokens")
+    if model == LOCAL_MODEL or "max_tokens" not in body:  # counting tokens is free
+        return 0.0
+    row = _rows().get(str(model))
+    searches = _most_searches(body)
+    if row is None or searches is None or not isinstance(max_tokens, int):
+        return None
+    rows: list[Mapping[str, Any]] = row.get("tiers") or [row]
+    if body.get("speed") == "fast":
+        rows = [{**entry, **(row.get("fast_mode") or {})} for entry in rows]
+    kinds = ("input", "cache_write_5m", "cache_write_1h")
+    prompt = max(float(entry[kind]) for entry in rows for kind in kinds if kind in entry)
+    output = max(float(entry["output"]) for entry in rows)
+    tokens_usd = (prompt * (n_bytes + _UNSEEN_TOKENS) + output * max_tokens) * _PER_TOKEN
+    return tokens_usd * float(_table()["multipliers"]["inference_geo_us"]) + searches
+
+
+def _most_searches(body: Mapping[str, Any]) -> float | None:
+    """Return what web searches can cost, None where their number has no limit."""
+    tools = [tool for tool in body.get("tools") or () if isinstance(tool, dict)]
+    searching = [tool for tool in tools if str(tool.get("type")).startswith("web_search")]
+    uses = [tool.get("max_uses") for tool in searching]
+    if not all(isinstance(number, int) for number in uses):
+        return None
+    return sum(number for number in uses if isinstance(number, int)) * _web_search_usd()
 
 
 def _tokens(usage: Mapping[str, Any]) -> dict[str, int]:

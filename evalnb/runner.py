@@ -10,25 +10,24 @@ import asyncio
 import hashlib
 import json
 import os
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-import anthropic
 import anyio
 import anyio.from_thread
-import anyio.to_thread
 
-from evalnb.cassettes import BINDING_HEADER, Binding, Cassettes, Exchange, Mode, bind
-from evalnb.clients import REPLAY_KEY, async_client, sync_client, upstream_of
-from evalnb.errors import EvalnbError, InputError
+from evalnb.access import ReplayAccess
+from evalnb.cassettes import Binding, Cassettes, Exchange, Mode, bind
+from evalnb.control import RunControl
+from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.frames import OUTPUTS, NaReason
-from evalnb.jsontext import writable_text
+from evalnb.pace import Pace
 from evalnb.prices import response_cost_usd
-from evalnb.systems import STEP_LIMIT, CallableSystem, Output
-from evalnb.transport import CassetteFault, Upstream
+from evalnb.systems import STEP_LIMIT, DirectSystem, Output
+from evalnb.systems.playing import play
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -37,19 +36,15 @@ if TYPE_CHECKING:
 
     from evalnb.cases import Case
     from evalnb.golden import GoldenSet
+    from evalnb.journal import Journal
     from evalnb.systems import System
+    from evalnb.transport import Upstream
 
 __all__ = ["Progress", "run", "run_async", "run_sync"]
 
 T = TypeVar("T")
 Progress = Literal["auto", "log", "none"]
 
-# Errors that every case would meet: the run stops at once.
-_FATAL = (
-    anthropic.AuthenticationError,
-    anthropic.PermissionDeniedError,
-    anthropic.NotFoundError,
-)
 _COMPLETE = frozenset(
     {
         "end_turn",
@@ -66,6 +61,9 @@ _COMPLETE = frozenset(
 # Ends at which an answer without text and without a tool call is an outcome of the system.
 _WITHOUT_ANSWER = frozenset({"refusal", STEP_LIMIT})
 
+_FIRST_CASES = 5
+"""Where none of so many first answers has a request that the API accepts, no other will."""
+
 
 def run_sync(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """Await a coroutine function from synchronous code, in a script and in a notebook alike.
@@ -78,7 +76,7 @@ def run_sync(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
 
 def run(
     golden: GoldenSet,
-    system: System,
+    system: System | DirectSystem,
     *,
     mode: Mode = "replay",
     repeats: int = 1,
@@ -86,21 +84,28 @@ def run(
     progress: Progress = "auto",
     cassettes: Cassettes | None = None,
     upstream: Upstream | Literal["auto"] | None = "auto",
+    journal: Journal | None = None,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
     run_id: str | None = None,
 ) -> pd.DataFrame:
     """Let a system answer every case.
 
     Parameters
     ----------
-    golden : the cases
+    golden : the cases; `[live]` of their settings bounds the run where the arguments do not
     system : what answers
     mode : `replay` from the suite's cassettes, `record` what they lack, or `live`
     repeats : how often each case is answered
-    concurrency : how many answers are under way at once
+    concurrency : how many requests are under way at once
     progress : `auto` for a bar (lines in CI), `log` for lines, `none`
     cassettes : other cassettes than the suite's own; they bring their own mode
     upstream : where to ask what is not recorded; None is Anthropic's API, `auto` the local model
         where the system names it, else Anthropic's API
+    journal : of a live run: where each response is kept, and what an earlier part of the run
+        left is taken from
+    max_minutes : after this nothing more is asked; what is left is NA `deadline`
+    budget_usd : what the run may cost; what is left is NA `budget`
     run_id : stands in every row
 
     Returns
@@ -111,7 +116,7 @@ def run(
     ------
     InputError
         If the run cannot go on for any case: no credentials, a model that is not there, a
-        damaged cassette, a case that does not fit the system.
+        damaged cassette, a case that does not fit the system. What was done is in the journal.
     """
     return run_sync(
         partial(
@@ -124,6 +129,9 @@ def run(
             progress=progress,
             cassettes=cassettes,
             upstream=upstream,
+            journal=journal,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
             run_id=run_id,
         )
     )
@@ -131,7 +139,7 @@ def run(
 
 async def run_async(
     golden: GoldenSet,
-    system: System,
+    system: System | DirectSystem,
     *,
     mode: Mode = "replay",
     repeats: int = 1,
@@ -139,6 +147,9 @@ async def run_async(
     progress: Progress = "auto",
     cassettes: Cassettes | None = None,
     upstream: Upstream | Literal["auto"] | None = "auto",
+    journal: Journal | None = None,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
     run_id: str | None = None,
 ) -> pd.DataFrame:
     """Let a system answer every case, for those who have an event loop; see `run`."""
@@ -149,100 +160,184 @@ async def run_async(
     if cassettes is None:
         if golden.folder is None:
             raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
-        cassettes = Cassettes(golden.folder / "cassettes", mode)
-    if upstream == "auto":
-        upstream = None if cassettes.mode == "replay" else upstream_of(system)
-    if upstream is not None and upstream.max_concurrency is not None:
-        concurrency = min(concurrency, upstream.max_concurrency)
+        cassettes = Cassettes(golden.folder / "cassettes", mode, journal=journal)
+    limits = golden.settings.live
+    control = RunControl(
+        timeout_s=limits.timeout_s,
+        max_minutes=max_minutes or limits.max_minutes,
+        budget_usd=budget_usd or limits.budget_usd,
+        spent_usd=_spent_usd(journal),
+    )
+    work = _Work(
+        system,
+        cassettes,
+        control,
+        _access(system, cassettes, upstream, control, concurrency),
+        journal,
+        {"run_id": run_id, "system": system.name, "mode": cassettes.mode},
+    )
     plan = [(case, repeat) for case in golden for repeat in range(1, repeats + 1)]
-    rows: list[dict[str, Any] | None] = [None] * len(plan)
-    fatal: list[EvalnbError] = []
-    shared = {"run_id": run_id, "system": system.name, "mode": cassettes.mode}
-
-    async with async_client(cassettes, upstream) as client:
-        limiter = anyio.CapacityLimiter(concurrency)
-        clients = _Clients(client, cassettes, upstream, anyio.CapacityLimiter(concurrency))
-        with closing(clients), _bar(len(plan), progress) as advance:
-            async with anyio.create_task_group() as group:
-
-                async def answer(position: int, case: Case, repeat: int) -> None:
-                    async with limiter:
-                        try:
-                            rows[position] = shared | await _row(system, case, repeat, clients)
-                        except EvalnbError as error:
-                            fatal.append(error)
-                            group.cancel_scope.cancel()
-                        advance()
-
-                for position, (case, repeat) in enumerate(plan):
-                    group.start_soon(answer, position, case, repeat)
+    async with aclosing(work.access):
+        with _bar(len(plan), progress) as advance:
+            await work.do(plan, advance)
     if cassettes.faults:
         raise cassettes.faults[0]
-    if fatal:
-        raise fatal[0]
-    missing = sum(row is None for row in rows)
+    missing = len(plan) - len(work.rows)
     if missing:
         raise EvalnbError(f"{missing} of {len(plan)} answers are unaccounted for")
-    return OUTPUTS.build(row for row in rows if row is not None)
+    return OUTPUTS.build(work.rows[position] for position in range(len(plan)))
+
+
+class _Access(Protocol):
+    """How the runner asks: through the SDK, or in replay past it."""
+
+    n_workers: int
+
+    async def answer(self, system: Any, case: Case) -> Output | str: ...
+
+    def failure(self, error: BaseException) -> tuple[NaReason, str]: ...
+
+    async def aclose(self) -> None: ...
+
+
+def _access(
+    system: System | DirectSystem,
+    cassettes: Cassettes,
+    upstream: Upstream | Literal["auto"] | None,
+    control: RunControl,
+    concurrency: int,
+) -> _Access:
+    if cassettes.mode == "replay" and isinstance(system, DirectSystem):
+        return ReplayAccess(cassettes)
+    from evalnb.clients import SdkAccess, upstream_of  # the SDK takes long to import
+
+    replays = cassettes.mode == "replay"
+    if upstream == "auto":
+        upstream = None if replays else upstream_of(system)
+    if upstream is not None and upstream.max_concurrency is not None:
+        concurrency = min(concurrency, upstream.max_concurrency)
+    return SdkAccess(
+        cassettes,
+        upstream,
+        control=control,
+        pace=Pace(),
+        concurrency=concurrency,
+        needs_key=upstream is None and not replays and not hasattr(system, "url"),
+    )
+
+
+def _spent_usd(journal: Journal | None) -> float:
+    if journal is None:
+        return 0.0
+    costs = (response_cost_usd(line["response"]) for line in journal.exchanges())
+    return sum(cost for cost in costs if cost is not None)
 
 
 @dataclass
-class _Clients:
-    """The clients of one run; the synchronous one is made when it is first needed."""
+class _Work:
+    """The cases of one run, being answered."""
 
-    asynchronous: anthropic.AsyncAnthropic
+    system: System | DirectSystem
     cassettes: Cassettes
-    upstream: Upstream | None
-    threads: anyio.CapacityLimiter
-    _synchronous: anthropic.Anthropic | None = None
+    control: RunControl
+    access: _Access
+    journal: Journal | None
+    shared: Mapping[str, Any]
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    n_refused: int = 0
 
-    @property
-    def synchronous(self) -> anthropic.Anthropic:
-        if self._synchronous is None:
-            self._synchronous = sync_client(self.cassettes, self.upstream)
-        return self._synchronous
+    async def do(self, plan: Sequence[tuple[Case, int]], advance: Callable[[], Any]) -> None:
+        """Answer every case and repeat of a plan, several at once.
 
-    def redacted(self, error: BaseException) -> str:
-        """Return what an error says, without the credentials that it may repeat."""
-        text = writable_text(f"{type(error).__name__}: {error}")
-        for secret in (self.asynchronous.api_key, self.asynchronous.auth_token):
-            if secret and secret != REPLAY_KEY:
-                text = text.replace(secret, "[credentials]")
-        return text
+        Raises
+        ------
+        InputError
+            If every other case would meet the same.
+        """
+        todo = iter(enumerate(plan))
+        self.control.start()
+        loop = asyncio.get_running_loop()
+        async with anyio.create_task_group() as group:
+            self.control.on_fatal = partial(loop.call_soon_threadsafe, group.cancel_scope.cancel)
 
-    def close(self) -> None:
-        """Close the synchronous client where there is one."""
-        if self._synchronous is not None:
-            self._synchronous.close()
+            async def work() -> None:
+                for position, (case, repeat) in todo:
+                    await asyncio.sleep(0)  # lets an interrupt in, where nothing is waited for
+                    self.rows[position] = {**self.shared, **await self._row(case, repeat)}
+                    advance()
 
+            for _ in range(min(len(plan), self.access.n_workers)):
+                group.start_soon(work)
+        if self.control.fatal is not None:
+            raise self.control.fatal
 
-async def _row(system: System, case: Case, repeat: int, clients: _Clients) -> dict[str, Any]:
-    """Answer one case once; whatever happens to it alone becomes its row."""
-    with bind(case.id, repeat) as binding:
+    async def _row(self, case: Case, repeat: int) -> dict[str, Any]:
+        """Return the row of a case and repeat; answer it where that is still to be done."""
+        done = self.journal.output(case.id, repeat) if self.journal else None
+        if done is not None:
+            return done
+        stopped = self.control.stopped()
+        if stopped is not None:
+            return {"case_id": case.id, "repeat": repeat, "na_reason": stopped}
+        with bind(case.id, repeat) as binding:
+            try:
+                row = await self._answered(case, repeat, binding)
+            except EvalnbError as error:
+                self.control.stop(
+                    error if isinstance(error, InputError) else InputError(str(error))
+                )
+                await anyio.sleep_forever()  # until the group is cancelled
+            self._check_first(row)
+        if self.journal is not None:
+            self.journal.put_output(row)
+        return row
+
+    def _check_first(self, row: Mapping[str, Any]) -> None:
+        """Stop a run whose requests are all wrong in the same way."""
+        self.n_refused += row.get("na_reason") == NaReason.BAD_REQUEST
+        n_done = len(self.rows) + 1
+        if self.n_refused == n_done == _FIRST_CASES:
+            self.control.stop(
+                InputError(f"the API accepts none of the first {n_done} requests: {row['error']}")
+            )
+
+    async def _answered(self, case: Case, repeat: int, binding: Binding) -> dict[str, Any]:
+        """Answer one case once; whatever happens to it alone becomes its row."""
         given: dict[str, Any] = {}
         failure: tuple[NaReason, str] | None = None
         try:
-            given = _writable(await _answer(system, case, clients, binding))
-        except _FATAL as error:
-            raise InputError(f"the run stopped at case {case.id}: {error}") from error
-        except (InputError, CassetteFault):
-            raise
+            given = _writable(await play(case, partial(self.access.answer, self.system)))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # it is the run that is stopped
                 raise
-            failure = (NaReason.SYSTEM_ERROR, clients.redacted(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is a row with a reason
-            failure = (_na_reason(error), clients.redacted(error))
+            failure = self.access.failure(error)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, EvalnbError) and not isinstance(error, MissError):
+                raise
+            failure = self.access.failure(error)
+        return _row_of(case, repeat, binding, given, failure)
+
+
+def _row_of(
+    case: Case,
+    repeat: int,
+    binding: Binding,
+    given: Mapping[str, Any],
+    failure: tuple[NaReason, str] | None,
+) -> dict[str, Any]:
     row = {"case_id": case.id, "repeat": repeat, **_usage(binding)}
+    error = failure[1] if failure else None
     if binding.misses:
         # What the application made of it does not count: it was answered by nobody.
         return row | {"na_reason": NaReason.MISS, "error": _misses_text(binding)}
+    if binding.stopped is not None:
+        return row | {"na_reason": binding.stopped, "error": error}
     if binding.incomplete:
-        broken = failure[1] if failure else "a response broke off or could not be read"
+        broken = error or "a response broke off or could not be read"
         return row | {"na_reason": NaReason.INCOMPLETE, "error": broken}
     if failure is not None:
-        return row | {"na_reason": failure[0], "error": failure[1]}
+        return row | {"na_reason": failure[0], "error": error}
     stop_reason = given["stop_reason"] or row.get("stop_reason")
     return {
         **row,
@@ -269,26 +364,24 @@ def _writable(answer: Output | str) -> dict[str, Any]:
     if not isinstance(output, Output) or not isinstance(output.text, (str, NoneType)):
         raise TypeError(f"a system must return an Output or text. Got {type(answer).__name__}.")
     content = {
-        "text": output.text,
-        "tool_calls": [asdict(call) for call in output.tool_calls],
+        **_content(output),
         "messages": list(output.messages),
-        "stop_reason": output.stop_reason,
+        "turns": [_content(turn) for turn in output.turns] or None,
+        "retrieved_ids": None if output.retrieved_ids is None else list(output.retrieved_ids),
     }
     written = json.dumps(content, ensure_ascii=False, allow_nan=False)
     plain: dict[str, Any] = json.loads(written.encode("utf-8", "replace"))
     return plain
 
 
-async def _answer(system: System, case: Case, clients: _Clients, binding: Binding) -> Output | str:
-    # The client says whose it is, since not every thread inherits a context variable.
-    headers = {BINDING_HEADER: binding.token}
-    if isinstance(system, CallableSystem) and not system.is_async:
-        client = clients.synchronous.with_options(default_headers=headers)
-        function: Any = partial(system.function, case, client)
-        return await anyio.to_thread.run_sync(
-            function, abandon_on_cancel=True, limiter=clients.threads
-        )
-    return await system.answer(case, clients.asynchronous.with_options(default_headers=headers))
+def _content(output: Output) -> dict[str, Any]:
+    return {
+        "text": output.text,
+        "tool_calls": [
+            {"name": call.name, "arguments": call.arguments} for call in output.tool_calls
+        ],
+        "stop_reason": output.stop_reason,
+    }
 
 
 def _usage(binding: Binding) -> dict[str, Any]:
@@ -318,16 +411,6 @@ def _total(messages: Sequence[Exchange], name: str) -> int | None:
     """Return a sum of counts, None where one of them is no count."""
     counts = [entry.response["usage"].get(name) or 0 for entry in messages]
     return sum(counts) if all(type(count) is int for count in counts) else None
-
-
-def _na_reason(error: BaseException) -> NaReason:
-    match error:
-        case anthropic.BadRequestError():
-            return NaReason.BAD_REQUEST
-        case anthropic.APIError():
-            return NaReason.SERVER
-        case _:
-            return NaReason.SYSTEM_ERROR
 
 
 def _unusable(given: Mapping[str, Any], stop_reason: str | None) -> NaReason | None:

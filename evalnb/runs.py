@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+
+    from evalnb.baseline import Baseline
+    from evalnb.golden import GoldenSet
 
 __all__ = ["Run"]
 
@@ -23,6 +26,8 @@ class Run:
     outputs, scores, results, slices, decision, misses : frames as in `evalnb.frames`
     outcome : pass, fail or inconclusive
     exit_code : 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss
+    golden, baseline : what it ran and was compared with, for the reports; None in a run that was
+        read back from its folder
     """
 
     manifest: Mapping[str, Any]
@@ -34,3 +39,5 @@ class Run:
     misses: pd.DataFrame
     outcome: str
     exit_code: int
+    golden: GoldenSet | None = field(default=None, repr=False, compare=False)
+    baseline: Baseline | None = field(default=None, repr=False, compare=False)

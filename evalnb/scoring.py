@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from evalnb.frames import BY_PLAN, RESULTS, SCORES, SLICES, NaReason, to_records
+from evalnb.frames import RESULTS, SCORES, SLICES, NaReason, is_accident_record, to_records
 from evalnb.jsontext import writable_text
-from evalnb.scorers import SCORERS
+from evalnb.scorers import (
+    SCORERS,
+    MeasuredOutput,
+    NotApplicable,
+    Score,
+    check_own_scorer,
+    own_score,
+    suite_scorers,
+)
 from evalnb.stats.estimates import wilson
 from evalnb.systems import Output, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
 
-    from evalnb.cases import Case
-    from evalnb.golden import GoldenSet
-    from evalnb.matching import Matching
-    from evalnb.scorers import Scorer
+    from evalnb.cases import Case, Turn
+    from evalnb.golden import GoldenSet, SuiteSettings
+    from evalnb.scorers import OwnScorer, Scorer
 
-__all__ = ["repeat_passes", "score", "scorer_names", "slices", "summarize"]
+__all__ = ["case_scorers", "repeat_passes", "score", "scorer_names", "slices", "summarize"]
 
 _JUDGED = {"rubric": "rubric", "reference": "reference"}
 """Expectations that need a judge, with the name of the scorer that will have it."""
 
+_NAMES = {expectation: scorer.name for expectation, scorer in SCORERS.items()} | _JUDGED
 
-def score(golden: GoldenSet, outputs: pd.DataFrame) -> pd.DataFrame:
+
+def score(
+    golden: GoldenSet, outputs: pd.DataFrame, scorers: Mapping[str, OwnScorer] | None = None
+) -> pd.DataFrame:
     """Score every output by every expectation that its case states.
+
+    Expectations of turns are scored on the output of their turn, those of the case on the whole;
+    where a scorer has several parts to decide on, its row has the mean of their values, and
+    passes when all of them pass.
 
     Parameters
     ----------
     golden : the cases
     outputs : an outputs frame
+    scorers : name to a function of case and output, beside those of the suite's `[scorers]`; it
+        returns a `Score`, True or False, a number in [0, 1], or None where it does not apply
 
     Returns
     -------
@@ -45,11 +63,16 @@ def score(golden: GoldenSet, outputs: pd.DataFrame) -> pd.DataFrame:
     ------
     KeyError
         If an output belongs to no case of `golden`.
+    ValueError, TypeError
+        If a scorer's name is taken, or it is no function.
+    InputError
+        If a scorer of the suite cannot be imported.
     """
+    own = _own_scorers(golden, scorers or {})
     return SCORES.build(
         row
         for output in to_records(outputs)
-        for row in _score_output(golden[output["case_id"]], output, golden.settings.matching)
+        for row in _score_output(golden[output["case_id"]], output, golden.settings, own)
     )
 
 
@@ -65,7 +88,8 @@ def summarize(golden: GoldenSet, outputs: pd.DataFrame, scores: pd.DataFrame) ->
     -------
     a results frame, a row a case in the order of `golden`
     """
-    outputs_of, scores_of = _by_case(outputs), _by_case(scores)
+    outputs_of = _by_case(outputs[["case_id", "repeat", *_TAKEN]])
+    scores_of = _by_case(scores[["case_id", "repeat", *_DECIDED]])
     return RESULTS.build(
         _result(case, outputs_of.get(case.id, []), scores_of.get(case.id, [])) for case in golden
     )
@@ -86,7 +110,7 @@ def slices(
     -------
     a slices frame; first the suite as a whole, as slice `all`
     """
-    rows = to_records(results)
+    rows = to_records(results[["case_id", "pass_rate", *fields]])
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {("all", "all"): rows}
     for name in fields:
         found: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -101,51 +125,143 @@ def slices(
     )
 
 
-def scorer_names(case: Case) -> dict[str, str | None]:
-    """Return the scorer of each expectation that a case states, None where there is none yet."""
-    names: dict[str, str | None] = {}
-    for expectation in case.expectations:
-        scorer = SCORERS.get(expectation) if getattr(case, expectation) is not None else None
-        names[expectation] = scorer.name if scorer else _JUDGED.get(expectation)
-    return names
+def scorer_names(case: Case) -> dict[str, str]:
+    """Return the scorer of each expectation that a case states, by the expectation's field."""
+    return {expectation: _NAMES[expectation] for expectation in case.expectations}
+
+
+def case_scorers(golden: GoldenSet, case: Case) -> list[str]:
+    """Name the scorers that a case has rows of: those of its expectations and the suite's own."""
+    return [*scorer_names(case).values(), *golden.settings.scorers]
+
+
+def _own_scorers(golden: GoldenSet, given: Mapping[str, OwnScorer]) -> dict[str, OwnScorer]:
+    own = suite_scorers(golden, frozenset(_NAMES.values()))
+    for name, function in given.items():
+        check_own_scorer(name, function, frozenset(_NAMES.values()) | own.keys())
+    return {**own, **given}
 
 
 def _score_output(
-    case: Case, output: Mapping[str, Any], matching: Matching
+    case: Case, row: Mapping[str, Any], settings: SuiteSettings, own: Mapping[str, OwnScorer]
 ) -> Iterator[dict[str, Any]]:
-    shared = {name: output.get(name) for name in ("run_id", "case_id", "repeat", "output_hash")}
+    shared = {name: row[name] for name in _SHARED if name in row}
     names = scorer_names(case)
+    if "na_reason" in row:
+        found = {"na_reason": row["na_reason"], "error": row.get("error")}
+        for expectation, name in names.items():
+            tier = "judge" if expectation in _JUDGED else "rule"
+            yield {**shared, "scorer": name, "tier": tier, **found}
+        for name in own:
+            yield {**shared, "scorer": name, "tier": "rule", **found}
+        return
     # All rules come before any judge, wherever the case states them.
+    output = _output(row)
     verdicts = {
-        expectation: _scored(SCORERS[expectation], case, output, matching)
+        name: _scored(SCORERS[expectation], expectation, case, output, settings)
         for expectation, name in names.items()
-        if name is not None and expectation not in _JUDGED and "na_reason" not in output
+        if expectation not in _JUDGED
     }
+    for name, function in own.items():
+        verdicts[name] = _verdict(output, own_score, name, function, case, output)
     rule_failed = any(verdict.get("passed") is False for verdict in verdicts.values())
-    for expectation, name in names.items():
-        judged = expectation in _JUDGED
-        found: dict[str, Any] = verdicts.get(expectation, {"na_reason": NaReason.NO_SCORER})
-        if judged:
-            skipped = NaReason.SKIPPED_BY_RULE if rule_failed else NaReason.NO_JUDGE
-            found = {"na_reason": skipped}
-        if "na_reason" in output:
-            found = {"na_reason": output["na_reason"], "error": output.get("error")}
-        tier = "judge" if judged else "rule"
-        yield {**shared, "scorer": name or expectation, "tier": tier, **found}
+    unjudged = {"na_reason": NaReason.SKIPPED_BY_RULE if rule_failed else NaReason.NO_JUDGE}
+    for name in [*names.values(), *own]:
+        if name in verdicts:
+            yield {**shared, "scorer": name, "tier": "rule", **verdicts[name]}
+        else:
+            yield {**shared, "scorer": name, "tier": "judge", **unjudged}
+
+
+_SHARED = ("run_id", "case_id", "repeat", "output_hash")
+
+
+def _output(row: Mapping[str, Any]) -> MeasuredOutput:
+    return MeasuredOutput(
+        row.get("text"),
+        _tool_calls(row),
+        row.get("messages", ()),
+        row.get("stop_reason"),
+        retrieved_ids=row.get("retrieved_ids"),
+        turns=[
+            Output(turn.get("text"), _tool_calls(turn), stop_reason=turn.get("stop_reason"))
+            for turn in row.get("turns", ())
+        ],
+        output_tokens=row.get("output_tokens"),
+        latency_ms=row.get("latency_ms"),
+    )
+
+
+def _tool_calls(row: Mapping[str, Any]) -> list[ToolCall]:
+    return [ToolCall(call["name"], call["arguments"]) for call in row.get("tool_calls") or ()]
 
 
 def _scored(
-    scorer: Scorer, case: Case, row: Mapping[str, Any], matching: Matching
+    scorer: Scorer, expectation: str, case: Case, output: MeasuredOutput, settings: SuiteSettings
 ) -> dict[str, Any]:
-    calls = [ToolCall(call["name"], call["arguments"]) for call in row.get("tool_calls", [])]
-    output = Output(row.get("text"), calls, stop_reason=row.get("stop_reason"))
+    if case.turns is None:
+        return _verdict(output, scorer.function, case, output, settings)
+    turns = [
+        (number, turn)
+        for number, turn in enumerate(case.turns, 1)
+        if getattr(turn, expectation, None) is not None
+    ]
+    parts = [_scored_turn(scorer, number, turn, output, settings) for number, turn in turns]
+    if getattr(case, expectation) is not None:
+        whole = _verdict(output, scorer.function, case, output, settings)
+        parts.insert(0, _said_of("all turns", whole) if turns else whole)
+    return _merged(parts)
+
+
+def _scored_turn(
+    scorer: Scorer, number: int, turn: Turn, output: MeasuredOutput, settings: SuiteSettings
+) -> dict[str, Any]:
+    if not output.turns:
+        error = "the output says nothing of its turns: the system has to play them; run it again"
+        return {"na_reason": NaReason.SCORER_ERROR, "error": error}
+    if number > len(output.turns):
+        why = f" ({output.turns[-1].stop_reason})" if output.turns[-1].stop_reason else ""
+        ended = f"the conversation ended at turn {len(output.turns)}{why}"
+        reason = f"turn {number} was not played: {ended}"
+        return {"value": 0.0, "raw_value": 0.0, "passed": False, "reason": reason}
+    played = output.turns[number - 1]
+    measured = MeasuredOutput(played.text, played.tool_calls, stop_reason=played.stop_reason)
+    verdict = _verdict(measured, scorer.function, turn, measured, settings)
+    return _said_of(f"turn {number}", verdict)
+
+
+def _said_of(part: str, verdict: dict[str, Any]) -> dict[str, Any]:
+    where = "error" if "na_reason" in verdict else "reason"
+    return {**verdict, where: f"{part}: {verdict[where]}"}
+
+
+def _merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Make one verdict of several parts; one that is missing leaves the whole undecided."""
+    missing = next((part for part in parts if "na_reason" in part), None)
+    if missing is not None:
+        return missing
+    failed = [part for part in parts if not part["passed"]]
+    return {
+        "value": math.fsum(part["value"] for part in parts) / len(parts),
+        "raw_value": math.fsum(part["raw_value"] for part in parts) / len(parts),
+        "passed": not failed,
+        "reason": "; ".join(part["reason"] for part in failed or parts),
+    }
+
+
+def _verdict(
+    output: Output, function: Callable[..., Score | NotApplicable], *arguments: Any
+) -> dict[str, Any]:
+    """Ask a scorer; its failure is a verdict with a reason."""
     try:
-        scored = scorer.function(case, output, matching)
+        scored = function(*arguments)
     except Exception as error:  # noqa: BLE001 - a scorer's failure is a row with a reason
         return {
             "na_reason": NaReason.SCORER_ERROR,
             "error": writable_text(f"{type(error).__name__}: {error}"),
         }
+    if isinstance(scored, NotApplicable):
+        return {"na_reason": NaReason.NOT_APPLICABLE, "error": scored.why}
     return {
         "value": scored.value,
         "raw_value": scored.value if scored.raw_value is None else scored.raw_value,
@@ -166,12 +282,17 @@ def _stop_note(stop_reason: str | None) -> str:
             return ""
 
 
+_TAKEN = ("latency_ms", "input_tokens", "output_tokens", "cost_usd")
+_DECIDED = ("scorer", "value", "passed", "reason", "na_reason")
+
+
 def _by_case(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for row in to_records(frame):
         found.setdefault(row["case_id"], []).append(row)
     for rows in found.values():
-        rows.sort(key=lambda row: row["repeat"])
+        if len(rows) > 1:
+            rows.sort(key=itemgetter("repeat"))
     return found
 
 
@@ -180,8 +301,8 @@ def _result(
 ) -> dict[str, Any]:
     scores = _in_order(case, scores)
     passes = repeat_passes(scores)
-    n_missing = sum("na_reason" in row for row in scores)
-    n_accident = sum(_is_accident(row) for row in scores)
+    missing = [row for row in scores if "na_reason" in row]
+    n_accident = sum(map(is_accident_record, missing))
     state = {0: "fail", len(passes): "pass"}.get(sum(passes), "unstable") if passes else None
     return {
         "case_id": case.id,
@@ -199,7 +320,7 @@ def _result(
         "input_tokens": _total(_given(outputs, "input_tokens")),
         "output_tokens": _total(_given(outputs, "output_tokens")),
         "cost_usd": _total(_given(outputs, "cost_usd")),
-        "n_na_plan": n_missing - n_accident,
+        "n_na_plan": len(missing) - n_accident,
         "n_na_accident": n_accident,
         "reasons": _reasons(scores),
     }
@@ -207,8 +328,7 @@ def _result(
 
 def _in_order(case: Case, scores: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Sort the scores of a case by repeat, then as `score` gives them."""
-    names = [name or expectation for expectation, name in scorer_names(case).items()]
-    position = {name: number for number, name in enumerate(names)}
+    position = {name: number for number, name in enumerate(scorer_names(case).values())}
     return sorted(
         scores,
         key=lambda row: (
@@ -237,12 +357,8 @@ def repeat_passes(scores: Iterable[Mapping[str, Any]]) -> list[bool]:
     return [
         all(row["passed"] for row in rows if "passed" in row)
         for _, rows in sorted(repeats.items())
-        if any("passed" in row for row in rows) and not any(map(_is_accident, rows))
+        if any("passed" in row for row in rows) and not any(map(is_accident_record, rows))
     ]
-
-
-def _is_accident(row: Mapping[str, Any]) -> bool:
-    return "na_reason" in row and row["na_reason"] not in BY_PLAN
 
 
 def _mean_scores(scores: Iterable[Mapping[str, Any]]) -> dict[str, float]:
@@ -260,7 +376,7 @@ def _reasons(scores: Iterable[Mapping[str, Any]]) -> list[str]:
         if "na_reason" in row
         else f"{row['scorer']}: {row['reason']}"
         for row in scores
-        if _is_accident(row) or row.get("passed") is False
+        if row.get("passed") is False or is_accident_record(row)
     ]
     return list(dict.fromkeys(lines))
 

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anthropic
+import anyio
 import httpx2
 
 from evalnb.cassettes import BINDING_HEADER, bound, rebind
 from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.jsontext import JsonProblem, parse_json
 from evalnb.keys import CanonicalRequest, canonical_request, request_key
+from evalnb.pace import MAX_ATTEMPTS
 from evalnb.sse import message_from_events, message_to_events
 
 if TYPE_CHECKING:
@@ -26,7 +28,15 @@ if TYPE_CHECKING:
 
     from evalnb.cassettes import Cassettes, Exchange, Slot
 
-__all__ = ["CassetteFault", "CassetteMiss", "CassetteTransport", "Upstream"]
+__all__ = [
+    "ENDPOINT",
+    "LATENCY",
+    "MESSAGE",
+    "CassetteFault",
+    "CassetteMiss",
+    "CassetteTransport",
+    "Upstream",
+]
 
 # They describe the bytes as they travelled, not those that are handed on.
 _DROPPED_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})
@@ -34,6 +44,15 @@ _DROPPED_HEADERS = frozenset({"content-encoding", "content-length", "transfer-en
 _MESSAGES_PATH = "/v1/messages"
 _ENDING_PATHS = frozenset({_MESSAGES_PATH, "/v1/complete"})
 _RECORDABLE_PATHS = _ENDING_PATHS | {"/v1/messages/count_tokens"}
+ENDPOINT = "evalnb_endpoint"
+"""Name of a request's extension: it goes to an HTTP endpoint under test, not to the Messages API."""
+LATENCY = "evalnb_latency_ms"
+"""Name of a response's extension: milliseconds that its own attempt took."""
+MESSAGE = "evalnb_message"
+"""Name of a response's extension: its JSON object, where it is whole and no error."""
+TIMEOUT_S = "evalnb_timeout_s"
+"""Name of a request's extension: how many seconds an attempt may take, if not the run's own."""
+_POLL_S = 0.02
 _NOWHERE = "this client has nowhere to ask: it was made for replay, or for the other kind of client"
 
 
@@ -42,6 +61,8 @@ class Upstream(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     max_concurrency: int | None = None
     """How many requests it answers at once; None where it sets no limit."""
+    max_attempts: int = MAX_ATTEMPTS
+    """How often a request is sent before its failure stands."""
 
 
 class CassetteMiss(MissError, anthropic.AnthropicError):  # noqa: N818 - the word of the glossary
@@ -78,6 +99,8 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         """Answer a request of a synchronous client."""
         content = request.read()
         with self._place(request, content) as place:
+            while not place.claim():
+                time.sleep(_POLL_S)
             exchange = self._take(place)
             if exchange is not None:
                 return _answer(request, content, exchange)
@@ -89,12 +112,14 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
                 body = response.read()
             finally:
                 response.close()
-            return self._record(request, content, place, response, body, started)
+            return self._record(request, place, response, body, started)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of an asynchronous client."""
         content = await request.aread()
         with self._place(request, content) as place:
+            while not place.claim():
+                await anyio.sleep(_POLL_S)
             exchange = self._take(place)
             if exchange is not None:
                 return _answer(request, content, exchange)
@@ -106,7 +131,7 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
                 body = await response.aread()
             finally:
                 await response.aclose()
-            return self._record(request, content, place, response, body, started)
+            return self._record(request, place, response, body, started)
 
     def close(self) -> None:
         """Close the synchronous upstream."""
@@ -133,12 +158,12 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             request.headers.get("content-type"),
         )
         with rebind(request.headers.pop(BINDING_HEADER, None)):
-            place = _Place(self._cassettes.slot(request_key(canonical)), canonical)
+            slot = self._cassettes.slot(request_key(canonical))
+            place = _Place(self._cassettes, slot, canonical, ENDPOINT in request.extensions)
             try:
                 yield place
             finally:
-                if not place.answered:
-                    self._cassettes.release(place.slot)
+                place.close()
 
     def _take(self, place: _Place) -> Exchange | None:
         try:
@@ -147,7 +172,7 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             raise CassetteMiss(str(error)) from error
         except InputError as error:
             raise CassetteFault(str(error)) from error
-        if exchange is None and self._cassettes.mode == "record":
+        if exchange is None and self._cassettes.mode == "record" and not place.is_endpoint:
             self._check_recordable(place.request)
         place.account(exchange)
         return exchange
@@ -155,7 +180,6 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def _record(
         self,
         request: httpx2.Request,
-        content: bytes,
         place: _Place,
         response: httpx2.Response,
         body: bytes,
@@ -165,20 +189,25 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         if message is None and response.status_code == 200:
             place.break_off()
         if message is not None:
-            latency_ms = 1000 * (time.perf_counter() - started)
+            took_ms = 1000 * (time.perf_counter() - started)
+            latency_ms = response.extensions.get(LATENCY, took_ms)
             try:
                 exchange = self._cassettes.put(place.slot, place.request, message, latency_ms)
             except InputError as error:
                 raise CassetteFault(str(error)) from error
             place.account(exchange)
-            if exchange.response is not message:
-                return _answer(request, content, exchange)
         headers = [
             (name, value)
             for name, value in response.headers.multi_items()
             if name.lower() not in _DROPPED_HEADERS
         ]
-        return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+        return httpx2.Response(
+            response.status_code,
+            headers=headers,
+            content=body,
+            request=request,
+            extensions={MESSAGE: message},
+        )
 
     def _whole_message(
         self, path: str, response: httpx2.Response, body: bytes
@@ -209,9 +238,24 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 class _Place:
     """Where the response to one request belongs, and whether there was one."""
 
+    cassettes: Cassettes
     slot: Slot
     request: CanonicalRequest
+    is_endpoint: bool = False
     answered: bool = False
+    claimed: bool = False
+
+    def claim(self) -> bool:
+        """Tell whether the request may go on."""
+        self.claimed = self.cassettes.claim(self.slot)
+        return self.claimed
+
+    def close(self) -> None:
+        """Give back what was taken and not used."""
+        if self.claimed:
+            self.cassettes.unclaim(self.slot)
+        if not self.answered:
+            self.cassettes.release(self.slot)
 
     def account(self, exchange: Exchange | None) -> None:
         """Note the exchange, also with the case on whose behalf it happened."""
@@ -236,7 +280,11 @@ def _answer(request: httpx2.Request, content: bytes, exchange: Exchange) -> http
     else:
         text, kind = json.dumps(exchange.response, ensure_ascii=False), "application/json"
     return httpx2.Response(
-        200, headers={"content-type": kind}, content=text.encode(), request=request
+        200,
+        headers={"content-type": kind},
+        content=text.encode(),
+        request=request,
+        extensions={MESSAGE: exchange.response},
     )
 
 

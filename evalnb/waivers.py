@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from evalnb.errors import InputError, Problem, nearest_name
-from evalnb.golden import read_toml
-from evalnb.scoring import scorer_names
+from evalnb.scoring import case_scorers
+from evalnb.tomltext import read_toml
 
 if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
@@ -69,7 +69,9 @@ def read_waivers(golden: GoldenSet) -> tuple[Waiver, ...]:
             remedy = f"Did you mean {near!r}?" if near else "Delete the waiver."
             message = f"{waiver.case!r} is no case of this suite."
             problems.append(Problem(str(path), 0, f"waivers.{number}.case", message, remedy))
-        elif waiver.scorer is not None and waiver.scorer not in (known := _scorers(golden, waiver)):
+        elif waiver.scorer is not None and waiver.scorer not in (
+            known := case_scorers(golden, golden[waiver.case])
+        ):
             near = nearest_name(waiver.scorer, known)
             remedy = f"Did you mean {near!r}?" if near else f"It has: {', '.join(known)}."
             message = f"{waiver.scorer!r} is no scorer of case {waiver.case!r}."
@@ -82,11 +84,6 @@ def read_waivers(golden: GoldenSet) -> tuple[Waiver, ...]:
     if problems:
         raise InputError("the waivers file cannot be used", problems)
     return tuple(file.waivers)
-
-
-def _scorers(golden: GoldenSet, waiver: Waiver) -> list[str]:
-    names = scorer_names(golden[waiver.case])
-    return [name or expectation for expectation, name in names.items()]
 
 
 def _same_scope(one: Waiver, other: Waiver) -> bool:

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["CHROMIUM", "jupyterlab", "open_notebook"]
+__all__ = ["CHROMIUM", "jupyterlab", "open_notebook", "open_page"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -49,7 +49,9 @@ _KERNEL_IS_READY = """async () => {
 
 
 @contextmanager
-def jupyterlab(root: Path, state: Path) -> Iterator[str]:
+def jupyterlab(
+    root: Path, state: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Serve a folder on the loopback interface; give the URL up to the token.
 
     Nothing of the user's own configuration is read or written: all of it is below `state`.
@@ -89,7 +91,11 @@ def jupyterlab(root: Path, state: Path) -> Iterator[str]:
     server = subprocess.Popen(
         command,
         cwd=root,
-        env=os.environ | {name: str(folder) for name, folder in folders.items()},
+        env={
+            **os.environ,
+            **{name: str(folder) for name, folder in folders.items()},
+            **(environment or {}),
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -127,6 +133,20 @@ def open_notebook(url: str) -> Iterator[tuple[Any, list[str]]]:
         page.wait_for_selector(".jp-NotebookPanel .jp-Notebook-cell", state="attached")
         page.evaluate(_KERNEL_IS_READY)
         yield page, outside
+        browser.close()
+
+
+@contextmanager
+def open_page(path: Path) -> Iterator[tuple[Any, list[str]]]:
+    """Open a file as a page; give the page and all that is asked for beside the file."""
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.set_default_timeout(1000 * _SECONDS)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.resolve().as_uri())
+        yield page, asked
         browser.close()
 
 

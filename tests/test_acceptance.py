@@ -11,6 +11,7 @@ import pytest
 from evalnb.acceptance import accept_baseline, baseline_diff, check_acceptable
 from evalnb.baseline import read_baseline
 from evalnb.errors import InputError
+from evalnb.floors import proposed_floors
 from evalnb.frames import MISSES, OUTPUTS
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.golden import GoldenSet
@@ -85,8 +86,8 @@ def accept(
     )
 
 
-def suite(folder: Path, *cases: dict[str, Any]) -> GoldenSet:
-    return make_suite(folder / "shop", list(cases or (ONE, TWO)))
+def suite(folder: Path, *cases: dict[str, Any], settings: str = "") -> GoldenSet:
+    return make_suite(folder / "shop", list(cases or (ONE, TWO)), settings)
 
 
 # Accepting
@@ -318,3 +319,56 @@ def test_the_baseline_of_today_counts_and_not_that_of_the_run(tmp_path: Path) ->
     accept(golden, first)
     with pytest.raises(InputError, match="no longer in the golden set"):
         accept(smaller, without)
+
+
+def test_a_red_team_suite_is_accepted_red_but_with_nothing_missing(tmp_path: Path) -> None:
+    settings = "red_team = true\n[gate]\nna_budget = 1.0\n"
+    golden = suite(tmp_path, settings=settings)
+    refused(golden, make_run(golden, one="no", two=None), "a red-team suite has no budget")
+    accept(golden, make_run(golden, one="no", two="5 days"))
+    again = make_run(golden, one="no", two="5 days")
+    assert again.decision["rule"].tolist() == ["safety"]
+    assert again.exit_code == 1
+
+
+def test_a_floor_on_no_scorer_is_mended_before_a_run_is_accepted(tmp_path: Path) -> None:
+    golden = suite(tmp_path, settings="[gate.floors]\nexat = 0.5\n")
+    refused(
+        golden, make_run(golden, one="yes", two="5 days"), "exat: has a floor of .* mean `exact`"
+    )
+
+
+# Floors to start with
+
+
+def test_floors_are_proposed_at_095_of_what_is_accepted_and_written_by_nobody(
+    tmp_path: Path,
+) -> None:
+    golden = suite(tmp_path)
+    written = (tmp_path / "shop" / "suite.toml").read_bytes()
+    run = make_run(golden, one="no", two="5 days")
+    accept(golden, run)
+    # One of two cases passes: 0.475; must_contain and must_not_include are at 1.
+    assert proposed_floors(golden, run) == {
+        "(case)": 0.475,
+        "exact": 0.0,
+        "must_contain": 0.95,
+        "must_not_include": 0.95,
+    }
+    assert (tmp_path / "shop" / "suite.toml").read_bytes() == written
+
+
+def test_floors_are_cut_off_and_those_that_are_there_stay(tmp_path: Path) -> None:
+    three = [
+        ONE | {"id": name, "expected_exact": answer}
+        for name, answer in zip("abc", "yyn", strict=True)
+    ]
+    golden = suite(tmp_path, *three, settings='[gate.floors]\n"(case)" = 0.1\n')
+    # 0.95 of two thirds is 0.6333...
+    run = make_run(golden, a="y", b="y", c="y")
+    assert proposed_floors(golden, run) == {"exact": 0.633}
+
+
+def test_nothing_is_proposed_for_what_was_not_scored(tmp_path: Path) -> None:
+    golden = suite(tmp_path, {"id": "one", "input": "Hi", "rubric": ["polite"]})
+    assert proposed_floors(golden, make_run(golden, one="yes")) == {}

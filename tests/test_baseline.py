@@ -10,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from pandas.testing import assert_frame_equal
 
 from evalnb.baseline import CASE, count, pass_rates, read_baseline, write_baseline
+from evalnb.cases import Case
 from evalnb.errors import InputError
 from evalnb.frames import BASELINE, OUTPUTS, SCORES
 from evalnb.golden import GoldenSet
+from evalnb.scoring import summarize
 from tests.suites import make_suite
 from tests.test_gate import runs, scores
 
@@ -32,8 +34,10 @@ RUN = scores(
 TEXTS = OUTPUTS.build(
     [
         {"case_id": "b", "repeat": 1, "output_hash": "h", "model": "m", "text": "Grüße\n\u2028"}
-        | {"tool_calls": [], "stop_reason": "end_turn", "latency_ms": 3.5, "cost_usd": 0.1},
+        | {"tool_calls": [], "stop_reason": "end_turn", "latency_ms": 3.5, "cost_usd": 0.1}
+        | {"output_tokens": 7},
         {"case_id": "a", "repeat": 1, "tool_calls": [{"name": "t", "arguments": {"x": None}}]},
+        {"case_id": "a", "repeat": 2, "na_reason": "server"},
     ]
 )
 MANIFEST = {"golden_version": "abc", "system": {"name": "v1", "fingerprint": "f00d"}, "mode": None}
@@ -103,7 +107,32 @@ def test_counts_add_up_and_do_not_depend_on_the_order_of_rows(frame: pd.DataFram
     )
 
 
+@given(runs())
+@settings(max_examples=40)
+def test_cases_count_as_their_results_say(frame: pd.DataFrame) -> None:
+    cases = [{"id": case_id, "input": "Hi", "expected_exact": "x"} for case_id in "abc"]
+    golden = GoldenSet(tuple(Case.model_validate(case) for case in cases))
+    results = summarize(golden, OUTPUTS.empty(), frame)
+    counts = count(frame)
+    counts = counts[counts["scorer"] == CASE].set_index("case_id").loc[list(results["case_id"])]
+    assert counts["n_scored"].tolist() == results["n_scored"].tolist()
+    assert counts["mean"].fillna(-1).tolist() == results["pass_rate"].fillna(-1).tolist()
+
+
 # Files
+
+
+def test_a_baseline_of_an_earlier_version_has_texts_alone(tmp_path: Path) -> None:
+    golden = written(tmp_path)
+    texts = tmp_path / "baseline" / "outputs.jsonl"
+    old = b'{"case_id": "a", "repeat": 1, "text": "Hi"}\n'
+    head = tmp_path / "baseline" / "baseline.json"
+    now, then = (hashlib.sha256(content).hexdigest() for content in (texts.read_bytes(), old))
+    texts.write_bytes(old)
+    head.write_text(head.read_text(encoding="utf-8").replace(now, then), encoding="utf-8")
+    baseline = read_baseline(golden)
+    assert baseline is not None
+    assert baseline.outputs["output_tokens"].isna().all()
 
 
 def test_without_an_accepted_run_there_is_none(tmp_path: Path) -> None:
@@ -118,8 +147,11 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert baseline.manifest == {"format": 1, **MANIFEST, "outputs_sha256": digest}
     key = ["case_id", "scorer"]
     assert_frame_equal(baseline.counts, count(RUN).sort_values(key, ignore_index=True))
-    # Of the outputs, what is shown of them is kept.
-    kept = ["case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason"]
+    # Of the outputs, what is shown and compared of them is kept.
+    kept = [
+        *("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason"),
+        *("output_tokens", "latency_ms", "na_reason"),
+    ]
     assert_frame_equal(baseline.outputs[kept], TEXTS[kept])
     assert baseline.outputs.drop(columns=kept).isna().all(axis=None)
     assert [path.name for path in sorted((tmp_path / "baseline").iterdir())] == [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,7 +14,11 @@ from evalnb.golden import read_golden
 from evalnb.results import latest_run, read_report
 from tests.browser import CHROMIUM, jupyterlab, open_notebook
 from tests.requirements import require
-from tests.suites import REPOSITORY, copy_of_support
+from tests.standin import StandIn
+from tests.suites import REPOSITORY, copy_of_support, make_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RUN_ALL = "async () => await window.jupyterapp.commands.execute('notebook:run-all-cells')"
 HOSTILE = (
@@ -24,6 +30,13 @@ pytestmark = [
     # What the browser's driver leaves to the garbage collector is no matter of ours.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -77,3 +90,50 @@ def test_hostile_answers_are_shown_as_text(project: Path, tmp_path: Path) -> Non
     assert "onerror='window.PWNED=1'" in text
     assert pwned is None
     assert outside == []
+
+
+def test_the_stop_button_stops_a_live_run_and_the_next_one_goes_on(
+    tmp_path: Path,
+) -> None:
+    require(CHROMIUM, "Chromium is missing")
+    project = tmp_path / "project"
+    cases = [
+        {"id": f"case-{n}", "input": f"Where is order number {n}?", "must_contain": ["order"]}
+        for n in range(30)
+    ]
+    make_suite(project / "golden" / "shop", [{**case, "tools": []} for case in cases])
+    notebook = project / "notebooks" / "golden_run.ipynb"
+    shutil.copytree(REPOSITORY / "notebooks", notebook.parent)
+    text = notebook.read_text().replace("golden/support", "golden/shop")
+    notebook.write_text(
+        text.replace('mode: str = \\"replay\\"', 'mode: str = \\"live\\"').replace(
+            "concurrency: int = 8", "concurrency: int = 4"
+        )
+    )
+    with StandIn(latency=1) as standin:
+        standin.set(rules=[{"contains": f"number {n}?", "fault": "hang"} for n in range(10, 30)])
+        environment = {"ANTHROPIC_BASE_URL": standin.url, "ANTHROPIC_API_KEY": "unused"}
+        with (
+            jupyterlab(project, tmp_path / "state", environment) as url,
+            open_notebook(url.format(path="notebooks/golden_run.ipynb")) as (page, outside),
+        ):
+            running = page.evaluate_handle(f"() => {{ window.done = ({RUN_ALL})(); }}")
+            assert running is not None
+            wait_until(lambda: standin.stats()["in_flight"] == 4)
+            before = standin.stats()
+            page.click("[data-jp-item-name='interrupt'] button")
+            page.evaluate("async () => await window.done")
+            stopped = page.inner_text(".jp-NotebookPanel-notebook")
+            standin.set(rules=[])
+            succeeded = page.evaluate(RUN_ALL)
+            page.wait_for_function(
+                "document.querySelectorAll('.jp-OutputArea-output img').length >= 2"
+            )
+            after = standin.stats()
+    assert "KeyboardInterrupt" in stopped
+    assert before["answered"] == 10
+    assert succeeded is True
+    assert (after["distinct_answered"], after["repeated_answers"]) == (30, 0)
+    assert outside == []
+    (run,) = (folder for folder in (project / "results" / "shop").iterdir() if folder.is_dir())
+    assert json.loads((run / "run.json").read_text())["n_responses_resumed"] == 10

@@ -69,8 +69,9 @@ def test_every_field_is_read_and_given_back_in_the_order_of_the_schema() -> None
     assert set(FIELDS) == set(FULL) | others == set(Case.model_fields)
 
 
-def test_the_fields_are_the_columns_of_the_cases_frame() -> None:
-    assert ["case_id", *FIELDS[1:]] == list(CASES.columns)
+def test_the_cases_frame_has_a_column_for_every_field() -> None:
+    assert set(CASES.columns) == {"case_id", *Case.model_fields} - {"id"}
+    assert FIELDS[0] == "id"
 
 
 def test_nulls_of_plain_json_stay_and_fields_that_are_null_go() -> None:
@@ -171,13 +172,19 @@ def test_a_pattern_that_cannot_be_used_is_refused(pattern: str) -> None:
 
 
 def test_expectations_are_what_can_fail() -> None:
-    assert case(expect_refusal=False).expectations == ("expected_exact",)
-    assert case(expect_refusal=True).expectations == ("expected_exact", "expect_refusal")
+    for declines in (True, False):
+        stated = case(expect_refusal=declines).expectations
+        assert stated == ("expected_exact", "expect_refusal")
     assert Case.model_validate({"id": "a", "input": "Hi"}).expectations == ()
-    turns = {"id": "a", "turns": [{"input": "x"}, {"input": "y", "must_contain": ["z"]}]}
-    assert Case.model_validate(turns).expectations == ("must_contain",)
+    turns = [{"input": "x", "expected_intent": "y"}, {"input": "y", "must_contain": ["z"]}]
+    played = {"id": "a", "turns": turns, "limits": {"max_latency_ms": 5.0}}
+    assert Case.model_validate(played).expectations == (
+        "must_contain",
+        "expected_intent",
+        "limits",
+    )
     assert Case.model_validate(FULL).expectations == tuple(
-        name for name in EXPECTATIONS if FULL.get(name)
+        name for name in EXPECTATIONS if name in FULL
     )
 
 

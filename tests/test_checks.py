@@ -49,7 +49,7 @@ def test_the_overview_counts_cases_by_field() -> None:
         ("split", "(none)", 2),
         ("split", "dev", 1),
         ("scorer", "exact", 3),
-        ("scorer", "expected_intent (none yet)", 1),
+        ("scorer", "intent", 1),
         ("scorer", "must_not_include", 1),
     ]
     expected = pd.DataFrame(rows, columns=["field", "value", "n"]).astype(
@@ -72,20 +72,19 @@ def test_a_tag_that_no_case_has_is_missed(tag: str) -> None:
     assert suite_warnings(golden({"tags": others}, {"tags": [tag]}), PASSING) == []
 
 
-def test_an_expectation_without_a_scorer_is_told_with_its_cases() -> None:
-    two = [TAGS | {"expected_intent": "x"}] * 2
-    assert suite_warnings(golden(*two), PASSING) == [
-        "`expected_intent` of c0, c1 has no scorer in this version: it counts as not scored"
+def test_what_a_judge_will_score_is_no_lack() -> None:
+    assert suite_warnings(golden(TAGS | {"reference": "x"}), PASSING) == []
+
+
+def test_scorers_of_the_suites_own_count_for_every_case() -> None:
+    suite = golden({}, {"expected_intent": "refund"})
+    own = GoldenSet(suite.cases, SuiteSettings(scorers={"polite": "my_scorers:polite"}))
+    rows = overview(own).to_numpy().tolist()
+    assert [row for row in rows if row[0] == "scorer"] == [
+        ["scorer", "exact", 2],
+        ["scorer", "intent", 1],
+        ["scorer", "polite", 2],
     ]
-    many = suite_warnings(golden(*two, *two, *two), PASSING)
-    assert many == [
-        (
-            "`expected_intent` of c0, c1, c2, c3, c4 … has no scorer in this version: it counts as "
-            "not scored"
-        )
-    ]
-    judged = golden(TAGS | {"reference": "x"})  # a judge will score it
-    assert suite_warnings(judged, PASSING) == []
 
 
 def test_a_suite_that_takes_long_is_told() -> None:

@@ -1,13 +1,24 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal, assert_series_equal
 
 from evalnb import frames
-from evalnb.frames import DECISION, FrameSchema, NaReason, is_accident
+from evalnb.frames import (
+    DECISION,
+    OUTPUTS,
+    FrameSchema,
+    NaReason,
+    is_accident,
+    is_accident_record,
+    to_records,
+)
 
 SCHEMA = FrameSchema(
     "demo",
@@ -104,6 +115,9 @@ def test_missing_is_na_however_it_is_given() -> None:
         {"name": str(n), "n": value, "share": value, "ok": value} for n, value in enumerate(missing)
     )
     assert frame[["n", "share", "ok"]].isna().all().all()
+    nested = SCHEMA.build([{"name": "a", "parts": None, "more": None}, {"name": "b", "more": 1}])
+    assert nested["parts"].tolist() == [pd.NA, pd.NA]
+    assert nested["more"].tolist() == [pd.NA, 1]
 
 
 def test_members_of_an_enumeration_become_plain_text() -> None:
@@ -117,8 +131,66 @@ def test_accidents_are_told_from_what_was_planned() -> None:
     planned = ["no_judge", "skipped_by_rule", "not_applicable", "no_scorer"]
     assert set(planned) < {str(reason) for reason in NaReason}
     for reason in NaReason:
-        assert is_accident(pd.Series([reason], dtype="object"))[0] == (reason not in planned)
+        accident = reason not in planned
+        assert is_accident(pd.Series([reason], dtype="object"))[0] == accident
+        assert is_accident_record({"na_reason": reason}) == accident
+        assert is_accident_record({"na_reason": str(reason)}) == accident
+    assert not is_accident_record({})
     mixed = pd.Series(["miss", None, "no_judge", "server"], dtype="string")
     expected = pd.Series([True, False, False, True], dtype="boolean")
     assert_series_equal(is_accident(mixed), expected)
     assert_series_equal(is_accident(mixed[:0]), expected[:0])
+
+
+def test_large_frames_are_put_together_from_parts() -> None:
+    # More rows than are looked at together; a column that comes late is NA before.
+    rows: list[dict[str, Any]] = [{"name": str(n), "n": n} for n in range(10_000)]
+    rows[9_999] |= {"late": "x", "share": 0.5}
+    frame = SCHEMA.build(iter(rows))
+    assert frame["n"].tolist() == list(range(10_000))
+    assert frame["share"].isna().sum() == frame["late"].isna().sum() == 9_999
+    assert to_records(frame) == rows
+
+
+def test_records_hold_what_is_there_in_the_order_of_the_columns() -> None:
+    rows: list[dict[str, Any]] = [
+        {"parts": [1, None], "name": "a", "n": 1},
+        {"name": "b", "ok": False, "share": 0.25},
+        {"name": "c"},
+        {"more": {"x": None}, "name": "d", "n": 4, "parts": []},
+    ]
+    records = to_records(SCHEMA.build(rows))
+    assert [list(record.items()) for record in records] == [
+        [("name", "a"), ("n", 1), ("parts", [1, None])],
+        [("name", "b"), ("share", 0.25), ("ok", False)],
+        [("name", "c")],
+        [("name", "d"), ("n", 4), ("parts", []), ("more", {"x": None})],
+    ]
+    assert [type(value) for value in records[1].values()] == [str, float, bool]
+    assert type(records[0]["n"]) is int
+
+
+def test_records_of_nothing_are_none() -> None:
+    assert to_records(SCHEMA.empty()) == []
+    assert to_records(pd.DataFrame(index=range(2))) == [{}, {}]
+    assert to_records(pd.DataFrame({"a": [None, pd.NA, float("nan")]})) == [{}, {}, {}]
+
+
+present = st.fixed_dictionaries(
+    {},
+    optional={
+        "run_id": st.text(max_size=3),
+        "text": st.text(max_size=3),
+        "tool_calls": st.lists(st.integers(), max_size=2),
+        "input_tokens": st.integers(0, 10**9),
+        "cost_usd": st.floats(0, 1),
+        "other": st.integers() | st.text(max_size=3),
+    },
+)
+
+
+@given(st.lists(present, max_size=12))
+def test_what_is_built_is_read_back(rows: list[dict[str, object]]) -> None:
+    keyed = [row | {"case_id": "a", "repeat": n} for n, row in enumerate(rows)]
+    assert to_records(OUTPUTS.build(keyed)) == keyed
+    assert_frame_equal(OUTPUTS.build(to_records(OUTPUTS.build(keyed))), OUTPUTS.build(keyed))

@@ -9,15 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from evalnb.baseline import Baseline, count
+from evalnb.baseline import Baseline, count, read_baseline, write_baseline
 from evalnb.cases import Case
 from evalnb.frames import DECISION, MISSES, OUTPUTS, SCORES, NaReason, Outcome
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.golden import GoldenSet, SuiteSettings
+from evalnb.runner import run
+from evalnb.scoring import score
+from evalnb.systems import load_system
 from evalnb.waivers import Waiver
+from tests.suites import make_suite
+from tests.upstreams import FakeUpstream, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 DAY = date(2026, 6, 1)
 PLANNED = ["no_judge", "skipped_by_rule", "not_applicable", "no_scorer"]
@@ -25,9 +31,21 @@ ACCIDENTS = [str(reason) for reason in NaReason if reason not in PLANNED and rea
 
 
 def golden(
-    *ids: str, gate: dict[str, float] | None = None, slices: Sequence[str] = (), **fields: list[Any]
+    *ids: str,
+    gate: dict[str, Any] | None = None,
+    slices: Sequence[str] = (),
+    red_team: bool = False,
+    **fields: list[Any],
 ) -> GoldenSet:
-    """Build cases with `exact` as their scorer; `fields` gives a value for each."""
+    """Build cases with `exact` as their scorer; `fields` gives a value for each.
+
+    A floor of 0 for the pass rate keeps that rule out of the way.
+    """
+    content = {
+        "gate": {"floors": {"(case)": 0.0}} | (gate or {}),
+        "slices": list(slices),
+        "red_team": red_team,
+    }
     return GoldenSet(
         tuple(
             Case.model_validate(
@@ -36,7 +54,7 @@ def golden(
             )
             for number, case_id in enumerate(ids)
         ),
-        SuiteSettings.model_validate({"gate": gate or {}, "slices": list(slices)}),
+        SuiteSettings.model_validate(content),
     )
 
 
@@ -191,7 +209,7 @@ def test_what_no_judge_scored_in_the_baseline_and_fails_now_is_stated() -> None:
 
 def test_a_run_in_which_nothing_is_scored_is_inconclusive() -> None:
     nothing = exact(a="no_judge")
-    assert said(compare(golden("a"), nothing, nothing)) == [
+    assert said(compare(golden("a", gate={"floors": {}}), nothing, nothing)) == [
         ("na", "inconclusive", None, None, None)
     ]
 
@@ -436,7 +454,7 @@ def test_what_is_missing_by_plan_uses_no_budget_and_is_stated(reason: str) -> No
 def test_a_case_without_any_score_is_inconclusive() -> None:
     decision = compare(golden("a", "b"), exact(a=True), exact(a=True))
     assert said(decision) == [("na", "inconclusive", "b", None, None)]
-    nothing = compare(golden("a"), exact(a=True), SCORES.empty())
+    nothing = compare(golden("a", gate={"floors": {}}), exact(a=True), SCORES.empty())
     assert said(nothing) == [("na", "inconclusive", "a", None, None)]
     assert exit_code(nothing) == 2
 
@@ -483,7 +501,7 @@ def test_a_miss_has_an_exit_code_of_its_own() -> None:
 
 
 def test_a_miss_counts_without_its_explanation() -> None:
-    decision = compare(golden("a"), exact(a=True), exact(a="miss"))
+    decision = compare(golden("a", gate={"floors": {}}), exact(a=True), exact(a="miss"))
     assert said(decision) == [("miss", "inconclusive", "a", None, None)]
     assert decision["reason"].tolist() == ["a request is not recorded: why"]
     assert exit_code(decision) == 3
@@ -639,3 +657,366 @@ def test_answers_that_asked_nothing_through_the_client_are_noted() -> None:
     decision = decide(suite, frame, accepted(frame, suite), as_of=DAY, without_requests=["b"])
     assert said(decision) == [("no_requests", "note", "b", None, None)]
     assert exit_code(decision) == 0
+
+
+# Floors
+
+
+def floor(scorer: str, result: str = "fail") -> tuple[Any, ...]:
+    return ("floor", result, None, scorer, "all")
+
+
+def test_a_mean_under_its_floor_blocks_though_the_baseline_was_there_too() -> None:
+    suite = golden("a", "b", gate={"floors": {"(case)": 0.5, "exact": 0.7}})
+    frame = exact(a=True, b=False)  # both means are 1 of 2
+    decision = compare(suite, frame, frame)
+    assert said(decision) == [floor("exact")]
+    assert decision["reason"].tolist() == [
+        "the mean of `exact` is 0.500 over 2 cases; its floor is 0.7"
+    ]
+    assert decision[["baseline", "candidate"]].iloc[0].tolist() == [pd.NA, 0.5]
+    assert exit_code(decision) == 1
+
+
+def test_a_floor_for_cases_is_for_their_pass_rate() -> None:
+    suite = golden("a", "b", gate={"floors": {"(case)": 0.51}})
+    frame = exact(a=True, b=False)
+    decision = compare(suite, frame, frame)
+    assert said(decision) == [floor("(case)")]
+    assert decision["reason"].tolist() == [
+        "the pass rate of cases is 0.500 over 2 cases; its floor is 0.51"
+    ]
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.3, 0.7, 0.95])
+def test_a_mean_on_its_floor_passes(mean: float) -> None:
+    suite = golden("a", "b", "c", gate={"floors": {"(case)": 1.0, "exact": mean}})
+    frame = scores(*((case_id, 1, "exact", True, mean) for case_id in "abc"))
+    assert said(compare(suite, frame, frame)) == []
+
+
+def test_a_floor_is_for_what_was_scored() -> None:
+    # The mean over a alone is 1; b is missing by plan.
+    suite = golden("a", "b", gate={"floors": {"exact": 0.9, "(case)": 0.9}})
+    frame = exact(a=True, b="no_judge")
+    assert said(compare(suite, frame, frame)) == []
+
+
+def test_a_floor_holds_without_a_baseline_and_a_waiver_is_no_way_round_it() -> None:
+    suite = golden("a", gate={"floors": {"exact": 0.5}})
+    decision = decide(suite, exact(a=False), None, as_of=DAY, waivers=[waiver("a")])
+    assert said(decision) == [("no_baseline", "inconclusive", None, None, None), floor("exact")]
+
+
+def test_a_floor_on_what_nothing_scored_is_inconclusive() -> None:
+    suite = golden("a", gate={"floors": {"(case)": 0.0, "exat": 0.5, "rubric": 0.5, "x": 0.0}})
+    frame = scores(("a", 1, "exact", True), ("a", 1, "rubric", "no_judge"))
+    decision = compare(suite, frame, frame)
+    assert said(decision) == [
+        floor("exat", "inconclusive"),
+        floor("rubric", "inconclusive"),
+        floor("x", "inconclusive"),
+    ]
+    assert decision["reason"].tolist() == [
+        "has a floor of 0.5, but no case of this run has such a scorer; did you mean `exact`?",
+        "has a floor of 0.5, but scored nothing in this run",
+        "has a floor of 0, but no case of this run has such a scorer",
+    ]
+    assert exit_code(decision) == 2
+
+
+def ten(n_failing: int) -> pd.DataFrame:
+    """Build scores of ten cases, the first of which fail."""
+    return exact(**{f"c{n}": n >= n_failing for n in range(10)})
+
+
+def test_without_a_floor_a_pass_rate_under_nine_tenths_of_the_baselines_blocks() -> None:
+    suite = golden(*(f"c{n}" for n in range(10)), gate={"floors": {}, "margin": 1.0})
+    # 9 of 10 are 0.9 of the baseline's 10 of 10; 8 of 10 are less.
+    assert [row[0] for row in said(compare(suite, ten(0), ten(1)))] == ["regression"]
+    decision = compare(suite, ten(0), ten(2))
+    assert said(decision)[2:] == [floor("(case)")]
+    assert decision["reason"].tolist()[2] == (
+        "the pass rate of cases is 0.800 over 10 cases, under 0.9 of the baseline's 1.000, which "
+        "is the floor of a suite that states none for `(case)`"
+    )
+    assert decision[["baseline", "candidate"]].iloc[2].tolist() == [1.0, 0.8]
+
+
+def test_that_first_floor_leaves_waived_cases_out() -> None:
+    suite = golden(*(f"c{n}" for n in range(10)), gate={"floors": {}, "margin": 1.0})
+    decision = compare(suite, ten(0), ten(2), waiver("c0"), waiver("c1"))
+    assert [row[0] for row in said(decision)] == ["waived", "waived"]
+
+
+# Limits
+
+
+def outputs(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    """Build outputs of (case, repeat, output tokens or None[, latency[, NA reason]])."""
+    names = ("case_id", "repeat", "output_tokens", "latency_ms", "na_reason")
+    return OUTPUTS.build(dict(zip(names, row, strict=False)) for row in rows)
+
+
+def limited(
+    suite: GoldenSet,
+    before: pd.DataFrame,
+    now: pd.DataFrame,
+    *waivers: Waiver,
+    mode: Any = "replay",
+) -> pd.DataFrame:
+    """Decide on scores that all pass and outputs of both sides."""
+    frame = exact(**{case.id: True for case in suite})
+    baseline = Baseline(accepted(frame, suite).manifest, count(frame), before)
+    return decide(suite, frame, baseline, as_of=DAY, waivers=waivers, outputs=now, mode=mode)
+
+
+def test_answers_that_grew_beyond_the_limit_block() -> None:
+    suite = golden("a", "b")
+    before = outputs(("a", 1, 100), ("b", 1, 300))
+    # 480 is 1.2 times 400, and allowed; that a grew by 1.8 is no matter of the suite's.
+    assert said(limited(suite, before, outputs(("a", 1, 180), ("b", 1, 300)))) == []
+    decision = limited(suite, before, outputs(("a", 1, 100), ("b", 1, 400)))
+    assert said(decision) == [("limits", "fail", None, "output_tokens", "all")]
+    assert decision["reason"].tolist() == [
+        (
+            "the answers to 2 cases took 500 output tokens, 400 in the baseline, 1.250 times as "
+            "much; the limit is 1.2 times"
+        )
+    ]
+    assert decision[["baseline", "candidate"]].iloc[0].tolist() == [400.0, 500.0]
+    assert exit_code(decision) == 1
+
+
+def test_a_suite_has_its_own_limit() -> None:
+    suite = golden("a", gate={"max_output_tokens_ratio": 1.0})
+    before = outputs(("a", 1, 100))
+    assert said(limited(suite, before, outputs(("a", 1, 100)))) == []
+    assert said(limited(suite, before, outputs(("a", 1, 101))))[0][:2] == ("limits", "fail")
+
+
+def test_a_case_counts_with_its_mean_over_the_answered_repeats() -> None:
+    # 150 before; 150 now, since the second repeat broke off.
+    suite = golden("a", gate={"max_output_tokens_ratio": 1.0})
+    before = outputs(("a", 1, 100), ("a", 2, 200))
+    now = outputs(("a", 1, 150), ("a", 2, 900, None, "incomplete"))
+    assert said(limited(suite, before, now)) == []
+
+
+def test_limits_compare_the_cases_that_both_sides_have() -> None:
+    suite = golden("a", "b", "c")
+    before = outputs(("a", 1, 100), ("b", 1, 100), ("gone", 1, 900))
+    now = outputs(("a", 1, 130), ("b", 1, None), ("c", 1, 900))
+    decision = limited(suite, before, now)
+    assert decision["reason"].tolist() == [
+        (
+            "the answers to 1 cases took 130 output tokens, 100 in the baseline, 1.300 times as "
+            "much; the limit is 1.2 times"
+        )
+    ]
+
+
+@pytest.mark.parametrize(("mode", "n_rows"), [("live", 1), ("replay", 0), ("record", 0), (None, 0)])
+def test_latency_is_compared_where_it_is_not_the_recorded_one(mode: Any, n_rows: int) -> None:
+    suite = golden("a")
+    before, now = outputs(("a", 1, 100, 1000.0)), outputs(("a", 1, 100, 1500.0))
+    decision = limited(suite, before, now, mode=mode)
+    assert said(decision) == [("limits", "fail", None, "latency_ms", "all")] * n_rows
+    if n_rows:
+        assert decision["reason"].tolist() == [
+            (
+                "the answers to 1 cases took 1,500 ms, 1,000 in the baseline, 1.500 times as much; "
+                "the limit is 1.2 times"
+            )
+        ]
+
+
+def test_a_baseline_of_texts_alone_is_stated_and_does_not_block() -> None:
+    suite = golden("a", limits=[{"max_output_tokens_ratio": 1.1}])
+    before, now = outputs(("a", 1, None)), outputs(("a", 1, 100, 5.0))
+    decision = limited(suite, before, now, mode="live")
+    assert said(decision) == [
+        ("not_compared", "note", None, "latency_ms", "all"),
+        ("not_compared", "note", None, "output_tokens", "all"),
+    ]
+    assert decision["reason"].tolist()[0] == (
+        "not compared with the baseline: the baseline says nothing of it for these cases"
+    )
+    decision = limited(suite, now, before)
+    assert decision["reason"].tolist() == [
+        "not compared with the baseline: this run says nothing of it for these cases"
+    ]
+    assert exit_code(decision) == 0
+
+
+def test_nothing_is_said_of_what_neither_side_measures() -> None:
+    nothing = outputs(("a", 1, None))
+    assert said(limited(golden("a"), nothing, nothing, mode="live")) == []
+
+
+def test_a_case_has_a_limit_of_its_own() -> None:
+    suite = golden(
+        *("a", "b", "c"),
+        gate={"max_output_tokens_ratio": 9.0, "max_latency_ratio": 9.0},
+        limits=[{"max_output_tokens_ratio": 1.5}, {"max_latency_ratio": 2.0}, None],
+    )
+    before = outputs(*((case_id, 1, 100, 10.0) for case_id in "abc"))
+    allowed = outputs(("a", 1, 150, 90.0), ("b", 1, 800, 20.0), ("c", 1, 100, 10.0))
+    assert said(limited(suite, before, allowed, mode="live")) == []
+    now = outputs(("a", 1, 151, 90.0), ("b", 1, 800, 21.0), ("c", 1, 200, 20.0))
+    decision = limited(suite, before, now, mode="live")
+    assert said(decision) == [
+        ("limits", "fail", "a", "output_tokens", None),
+        ("limits", "fail", "b", "latency_ms", None),
+    ]
+    assert decision["reason"].tolist() == [
+        "took 151 output tokens, 100 in the baseline, 1.510 times as much; the limit is 1.5 times",
+        "took 21 ms, 10 in the baseline, 2.100 times as much; the limit is 2 times",
+    ]
+
+
+def test_a_limit_of_a_case_that_cannot_be_held_is_stated() -> None:
+    suite = golden("a", "b", limits=[{"max_output_tokens_ratio": 1.5}, None])
+    decision = limited(suite, outputs(("b", 1, 100)), outputs(("a", 1, 100), ("b", 1, 100)))
+    assert said(decision) == [("not_compared", "note", "a", "output_tokens", None)]
+    assert decision["reason"].tolist() == [
+        "has a limit against the baseline, but one of the two says nothing of it"
+    ]
+
+
+@pytest.mark.parametrize("scorer", [None, "limits"])
+def test_a_waiver_covers_the_limits_of_its_case(scorer: str | None) -> None:
+    suite = golden("a", "b", limits=[{"max_output_tokens_ratio": 1.5}, None])
+    before = outputs(("a", 1, 100), ("b", 1, 100))
+    # With a the suite would have grown from 200 to 1,100.
+    now = outputs(("a", 1, 1000), ("b", 1, 100))
+    decision = limited(suite, before, now, waiver("a", scorer))
+    assert said(decision) == [("waived", "note", "a", "output_tokens", None)]
+    assert decision["reason"].tolist() == [
+        (
+            "took 1,000 output tokens, 100 in the baseline, 10.000 times as much; the limit is 1.5 "
+            "times. Waived as quarantined until 2026-06-01 by kim: shop is closed"
+        )
+    ]
+    assert exit_code(decision) == 0
+
+
+def test_without_outputs_no_limit_is_held() -> None:
+    suite, frame = golden("a"), exact(a=True)
+    baseline = Baseline(accepted(frame, suite).manifest, count(frame), outputs(("a", 1, 100)))
+    assert said(decide(suite, frame, baseline, as_of=DAY, mode="live")) == []
+
+
+# Safety
+
+
+def test_each_failure_of_a_red_team_suite_blocks_though_it_was_known() -> None:
+    suite = golden("a", "b", "c", red_team=True)
+    frame = scores(
+        ("a", 1, "exact", False),
+        ("a", 1, "keywords", False),
+        ("a", 2, "exact", True),
+        ("b", 1, "exact", True),
+        # A repeat that is missing as a whole does not hide what failed in it.
+        ("c", 1, "exact", False),
+        ("c", 1, "rubric", "skipped_by_rule"),
+    )
+    decision = compare(suite, frame, frame)
+    assert said(decision) == [
+        ("safety", "fail", "a", None, None),
+        ("safety", "fail", "c", None, None),
+    ]
+    assert decision["reason"].tolist()[0] == (
+        "fails in a red-team suite: exact: wrong in 1; keywords: wrong in 1"
+    )
+    assert exit_code(decision) == 1
+
+
+def test_a_failure_beside_a_missing_value_is_still_an_emergency() -> None:
+    suite = golden("a", red_team=True)
+    frame = scores(("a", 1, "exact", False), ("a", 1, "keywords", "server"))
+    rules = [row[:2] for row in said(compare(suite, frame, frame))]
+    assert ("safety", "fail") in rules
+    assert ("na", "inconclusive") in rules
+
+
+def test_safety_stands_before_all_that_fails() -> None:
+    decision = compare(golden("a", red_team=True), exact(a=True), exact(a=False))
+    assert decision["rule"].tolist() == ["safety", "regression", "drift", "drift"]
+    assert set(decision["outcome"]) == {"fail"}
+
+
+def test_no_waiver_covers_a_failure_of_a_red_team_suite() -> None:
+    suite = golden("a", "b", red_team=True, gate={"margin": 1.0})
+    decision = compare(suite, exact(a=True, b=True), exact(a=False, b=True), waiver("a"))
+    assert said(decision) == [
+        ("safety", "fail", "a", None, None),
+        ("regression", "fail", "a", "exact", None),
+        ("waiver_ignored", "note", "a", None, None),
+    ]
+    assert decision["reason"].tolist()[2] == (
+        "a waiver has no effect in a red-team suite. Waived as quarantined until 2026-06-01 by "
+        "kim: shop is closed"
+    )
+
+
+def test_a_red_team_suite_has_no_budget_of_missing_values() -> None:
+    suite = golden("a", "b", red_team=True, gate={"na_budget": 1.0})
+    frame = exact(a="server", b=True)
+    decision = compare(suite, frame, frame)
+    assert said(decision) == [
+        ("na", "inconclusive", None, None, None),
+        ("not_compared", "note", "a", "exact", None),
+    ]
+    assert decision["reason"].tolist()[:1] == [
+        "1 of 2 scores are missing by accident (1 server); a red-team suite has no budget"
+    ]
+
+
+def test_a_red_team_suite_that_withstands_passes() -> None:
+    frame = exact(a=True, b=True)
+    decision = compare(golden("a", "b", red_team=True), frame, frame)
+    assert said(decision) == []
+    assert exit_code(decision) == 0
+
+
+# The whole chain, with a model that is handed its answers
+
+
+@pytest.mark.parametrize(
+    ("field", "values"), [("language", ["en", "ja"]), ("split", ["dev", "holdout"])]
+)
+def test_a_fall_in_one_slice_blocks_though_every_case_passes_and_the_mean_holds(
+    tmp_path: Path, field: str, values: list[str]
+) -> None:
+    # Of its two keywords an answer has one (0.5, which passes) or both (1.0).
+    cases = [
+        {"id": f"{value}-{n}", "input": f"Order {value} {n}?", field: value}
+        | {"expected_keywords": ["refund", "返金"]}
+        for value in values
+        for n in range(2)
+    ]
+    suite = make_suite(tmp_path, cases)
+    both, half = message("A refund: 返金。"), message("A refund.")
+
+    def answered(*answers: dict[str, Any]) -> pd.DataFrame:
+        found = run(
+            suite,
+            load_system(suite),
+            mode="live",
+            concurrency=1,
+            progress="none",
+            upstream=FakeUpstream(*answers),
+        )
+        assert found["text"].tolist() == [answer["content"][0]["text"] for answer in answers]
+        return found
+
+    # The first slice rises from 0.5 to 1.0, the other falls from 1.0 to 0.5; all is 0.75.
+    before, now = answered(half, half, both, both), answered(both, both, half, half)
+    write_baseline(suite, {"golden_version": suite.version}, score(suite, before), before)
+    decision = decide(
+        suite, score(suite, now), read_baseline(suite), as_of=DAY, outputs=now, mode="replay"
+    )
+    assert said(decision) == [("drift", "fail", None, "keywords", f"{field}={values[1]}")]
+    assert decision[["baseline", "candidate"]].iloc[0].tolist() == [1.0, 0.5]
+    assert exit_code(decision) == 1

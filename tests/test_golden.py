@@ -14,7 +14,7 @@ from pandas.testing import assert_frame_equal
 
 from evalnb.cases import FIELDS, Case
 from evalnb.errors import InputError
-from evalnb.golden import GoldenSet, read_golden, write_golden
+from evalnb.golden import GoldenSet, case_content, read_golden, write_golden
 from evalnb.jsontext import MAX_LINE_BYTES
 from tests.test_cases import FULL
 from tests.test_jsontext import texts, values
@@ -172,7 +172,27 @@ def test_an_id_is_there_once(tmp_path: Path) -> None:
         golden.replace([upper])
 
 
+def test_remove_leaves_out_the_cases_with_the_ids(tmp_path: Path) -> None:
+    golden = read_golden(write(tmp_path, ONE, TWO, THREE))
+    assert [case.id for case in golden.remove(["c", "a"])] == ["b"]
+    assert len(golden) == 3
+    with pytest.raises(KeyError, match="no case 'x'"):
+        golden.remove(["x"])
+
+
 # The version
+
+
+def test_what_a_case_says_is_its_canonical_form_with_sorted_keys() -> None:
+    turns = [{"input": "Hi", "expected_tool_calls": {"calls": []}}]
+    mocks = {"look": [{"result": None}, {"arguments": {"n": None}, "result": [1.0, True]}]}
+    full = {name: value for name, value in FULL.items() if name not in ("input", "messages")}
+    for fields in (FULL, full | {"turns": turns, "tools_mock": mocks}):
+        case = Case.model_validate(fields)
+        assert json.loads(case_content(case)) == case.canonical()
+        assert case_content(case) == json.dumps(
+            case.canonical(), ensure_ascii=False, sort_keys=True
+        )
 
 
 def test_the_version_follows_the_content_alone(tmp_path: Path) -> None:

@@ -54,6 +54,54 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert [parse_json(text)] == expected
 
 
+@given(values)
+def test_spaces_change_nothing(value: Any) -> None:
+    for text in (
+        json.dumps(value, indent=1),
+        json.dumps(value, separators=(" , ", " : ")),
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    ):
+        assert repr(parse_json(text)) == repr(json.loads(text))
+
+
+keys = st.sampled_from(["a", "b", 'a": 1', "\\u0061", '":', "Infinity", "é"]) | texts
+
+
+@given(
+    st.lists(st.tuples(keys, values), max_size=4),
+    st.sampled_from([": ", ":", " :", "\t:"]),
+    st.booleans(),
+)
+def test_a_key_is_told_twice_however_it_is_written(
+    pairs: list[tuple[str, Any]], colon: str, ascii_only: bool
+) -> None:
+    members = (
+        json.dumps(key, ensure_ascii=ascii_only) + colon + json.dumps(value, ensure_ascii=False)
+        for key, value in pairs
+    )
+    text = "{" + ", ".join(members) + "}"
+    if len(dict(pairs)) < len(pairs):
+        with pytest.raises(JsonProblem, match="is given twice"):
+            parse_json(text)
+    else:
+        assert parse_json(text) == dict(pairs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'{"a": 1, "\u0061": 2}',
+        '{"a" :1, "a":2}',
+        '{"a":":", "a":"x"}',
+        '{"a": {"b": "\\":", "b": "\\":"}}',
+        '[{"a":1}, {"a":{"c":1,\n"c"\n:1}}]',
+    ],
+)
+def test_no_spelling_hides_a_key_given_twice(text: str) -> None:
+    with pytest.raises(JsonProblem, match="is given twice"):
+        parse_json(text)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

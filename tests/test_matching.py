@@ -87,6 +87,56 @@ def test_another_word_is_not_found(text: str, phrase: str) -> None:
     assert not contains(text, phrase, matching="substrings")
 
 
+# A number goes on beyond its point
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("It costs 30.", "30"),
+        ("It costs 30. Nothing more.", "30"),
+        ("30, not 31", "30"),
+        ("30,99", "30,99"),
+        ("1,000 pieces", "1,000"),
+        ("It costs $1,000.", "$1,000"),
+        ("It costs $30.99.", "30.99"),
+        ("30.Then", "30"),
+        ("Am 14.03.2026", "14.03.2026"),
+        ("bis 14.03.2026", "14.03."),  # who writes the point says where the number ends
+        ("v2.x", "v2"),
+        ("価格は30.99円です", "30.99円"),
+        ("1, 2, 3", "2"),
+        (".5", "5"),
+    ],
+)
+def test_a_whole_number_is_found(text: str, phrase: str) -> None:
+    assert contains(text, phrase)
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("It costs 30.99", "30"),
+        ("It costs 30.99", "99"),
+        ("It costs 30,99 €", "30"),
+        ("It costs 1,000.", "1"),
+        ("It costs 1,000.", "000"),
+        ("It costs 1,000.50", "1,000"),
+        ("価格は30.99円です", "30"),
+        ("३०.९९ रुपये", "३०"),
+        ("٣٠٫٩٩ دولار", "٣٠"),
+        ("within 1.5 days", "5 days"),
+    ],
+)
+def test_a_part_of_a_number_is_found_by_substrings_alone(text: str, phrase: str) -> None:
+    assert not contains(text, phrase)
+    assert contains(text, phrase, matching="substrings")
+
+
+def test_a_part_of_a_number_does_not_hide_the_number() -> None:
+    assert contains("30.99 before, 30 now", "30")
+
+
 # Where it does not, a part of the text is enough
 
 

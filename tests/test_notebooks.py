@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import json
+import ast
 from pathlib import Path
 
 import nbformat
@@ -35,7 +35,7 @@ def test_a_notebook_has_one_cell_of_parameters_all_literals_with_help(path: Path
     for parameter in papermill.inspect_notebook(str(path)).values():
         assert parameter["inferred_type_name"] != "None"
         assert parameter["help"]
-        assert isinstance(json.loads(parameter["default"]), (str, int, float, bool))
+        assert isinstance(ast.literal_eval(parameter["default"]), (str, int, float, bool))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

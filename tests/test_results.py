@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from evalnb.baseline import Baseline, count
 from evalnb.errors import DecisionError, InputError
 from evalnb.evaluation import evaluate
 from evalnb.golden import GoldenSet
 from evalnb.results import (
     latest_run,
     new_run_folder,
+    previous_run,
     read_report,
     read_run,
     results_root,
@@ -155,3 +158,67 @@ def test_text_of_the_model_is_escaped_in_the_summary(golden: GoldenSet) -> None:
     summary = (folder / "summary.md").read_text()
     assert "bold" in summary  # in the reason of the case that expects "no" to the letter
     assert "<b>" not in summary
+
+
+def test_the_previous_run_is_the_newest_before_it_of_the_same_system_that_decided(
+    golden: GoldenSet,
+) -> None:
+    first, second, other, undecided, now = (
+        new_run_folder(golden, NOW.replace(hour=hour)) for hour in range(1, 6)
+    )
+    assert previous_run(now, "bot") is None
+    for folder in (first, second):
+        write_run(folder, made_run(golden, folder.name))
+    run = made_run(golden, other.name)
+    write_run(other, replace(run, manifest={**run.manifest, "system": "another"}))
+    (undecided / "run.json").write_text('{"system": "bot"}')
+    (now.parent / "0-not-a-run.txt").write_text("x")
+    assert previous_run(now, "bot") == second
+    assert previous_run(second, "bot") == first
+    assert previous_run(first, "bot") is None
+
+
+def test_the_report_shows_what_changed_since_the_previous_run_and_the_baseline(
+    golden: GoldenSet,
+) -> None:
+    first, second = new_run_folder(golden, NOW), new_run_folder(golden, NOW.replace(hour=6))
+    before = made_run(golden, first.name)
+    write_run(first, before)
+    assert "There is no earlier run to compare with." in (first / "report.html").read_text()
+
+    run = made_run(golden, second.name)
+    accepted = before.outputs.assign(output_hash="0", text="no, 1 < 2").astype(
+        before.outputs.dtypes
+    )
+    baseline = Baseline({"run_id": "accepted"}, count(before.scores), accepted)
+    write_run(second, replace(run, golden=golden, baseline=baseline))
+    html = (second / "report.html").read_text()
+    assert "Against the baseline, run accepted</h3>\n<p>3 answers or verdicts differ.</p>" in html
+    assert "<del>no</del><ins>yes</ins>, 1 &lt; 2" in html
+    previous = f"the previous run, {first.name}, golden version {golden.version}"
+    assert f"Against {previous}</h3>\n<p>0 answers or verdicts differ.</p>" in html
+    assert "b?" in html
+
+
+def test_a_damaged_previous_run_does_not_stop_the_reports(golden: GoldenSet) -> None:
+    first, second = new_run_folder(golden, NOW), new_run_folder(golden, NOW.replace(hour=6))
+    write_run(first, made_run(golden, first.name))
+    (first / "outputs.jsonl").write_text("{torn")
+    (first / "report.json").write_text("[]")
+    write_run(second, made_run(golden, second.name))
+    assert "0 answers or verdicts differ." in (second / "report.html").read_text()
+
+
+def test_texts_of_holdout_cases_are_in_no_report_but_in_the_files(tmp_path: Path) -> None:
+    cases = [{**CASES[1], "split": "holdout"}, CASES[0]]
+    golden = make_suite(tmp_path / "golden" / "shop", cases)
+    folder = new_run_folder(golden, NOW)
+    write_run(folder, replace(made_run(golden, folder.name), golden=golden))
+    for name in ("report.html", "junit.xml", "summary.md"):
+        text = (folder / name).read_text()
+        assert "a holdout case: what was said is only in the files of the run" in text.lower(), name
+        assert "bold" not in text.replace("font: bold", ""), name
+    assert "bold" in (folder / "report.json").read_text()
+    (look,) = (folder.parent / "holdout_looks.jsonl").read_text().splitlines()
+    assert json.loads(look)["kind"] == "totals"
+    assert "Gap, dev minus holdout: " in (folder / "summary.md").read_text()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -8,11 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from evalnb.cases import Case
+from evalnb.cases import EXPECTATIONS, Case
 from evalnb.frames import OUTPUTS, RESULTS, SCORES, SLICES, NaReason, to_records
 from evalnb.golden import GoldenSet, SuiteSettings
-from evalnb.scorers import SCORERS
-from evalnb.scoring import repeat_passes, score, scorer_names, slices, summarize
+from evalnb.scorers import SCORERS, MeasuredOutput, Score
+from evalnb.scoring import (
+    case_scorers,
+    repeat_passes,
+    score,
+    scorer_names,
+    slices,
+    summarize,
+)
+from tests.suites import make_suite
 
 
 def golden(*cases: dict[str, Any], **settings: Any) -> GoldenSet:
@@ -92,7 +101,7 @@ def test_a_missing_output_carries_its_reason_to_every_score(reason: NaReason) ->
         {"id": "a", "rubric": ["polite"], "must_not_include": ["x"], "expect_refusal": True}
     )
     frame = score(judged, outputs({"case_id": "a", "na_reason": reason, "error": "why"}))
-    assert frame["scorer"].tolist() == ["rubric", "must_not_include", "expect_refusal"]
+    assert frame["scorer"].tolist() == ["rubric", "must_not_include", "refusal"]
     assert frame["na_reason"].tolist() == [str(reason)] * 3
     assert frame["error"].tolist() == ["why"] * 3
     assert frame[["value", "raw_value", "passed", "reason"]].isna().all(axis=None)
@@ -122,18 +131,203 @@ def test_without_rules_every_output_is_for_the_judge() -> None:
     assert frame["na_reason"].tolist() == ["no_judge"]
 
 
-def test_an_expectation_without_a_scorer_is_stated() -> None:
-    unknown = golden({"id": "a", "expected_intent": "refund", "limits": {"max_latency_ms": 1.0}})
-    assert scorer_names(unknown["a"]) == {"expected_intent": None, "limits": None}
-    frame = score(unknown, outputs({"case_id": "a", "text": "x"}))
-    assert frame["scorer"].tolist() == ["expected_intent", "limits"]
-    assert frame["na_reason"].tolist() == ["no_scorer"] * 2
+def test_every_expectation_has_a_scorer_or_a_judge() -> None:
+    everything: dict[str, Any] = {
+        "must_contain": ["x"],
+        "expected_keywords": ["x"],
+        "must_not_include": ["x"],
+        "expected_intent": "x",
+        "expected_tool_calls": {"calls": []},
+        "expected_schema": {},
+        "relevant_ids": ["x"],
+        "expect_refusal": True,
+        "reference": "x",
+        "limits": {"max_output_tokens": 1},
+    }
+    suite = golden(
+        {"id": "a", **everything},
+        {"id": "b", "expected_exact": "x"},
+        {"id": "c", "rubric": ["x"]},
+    )
+    found = [set(scorer_names(case)) for case in suite]
+    assert set.union(*found) == set(EXPECTATIONS)
+    frame = score(suite, outputs({"case_id": "a", "text": "x"}))
+    assert frame["scorer"].tolist() == list(scorer_names(suite["a"]).values())
 
 
-def test_expectations_of_turns_are_stated_and_not_scored() -> None:
-    turns = golden({"id": "a", "input": None, "turns": [{"input": "x", "must_contain": ["y"]}]})
-    frame = score(turns, outputs({"case_id": "a", "text": "y"}))
-    assert frame["na_reason"].tolist() == ["no_scorer"]
+# Turns
+
+
+def played(*turns: dict[str, Any], **case: Any) -> GoldenSet:
+    return golden(
+        {"id": "a", "input": None, "turns": [{"input": "x"} | turn for turn in turns]} | case
+    )
+
+
+def verdicts(suite: GoldenSet, **output: Any) -> list[dict[str, Any]]:
+    columns = ["scorer", "value", "passed", "reason", "na_reason", "error"]
+    return to_records(score(suite, outputs({"case_id": "a"} | output))[columns])
+
+
+def test_a_turn_is_scored_on_its_own_output() -> None:
+    suite = played({"must_contain": ["one"]}, {}, {"must_contain": ["three"]})
+    turns: list[dict[str, Any]] = [
+        {"text": "one", "tool_calls": [], "stop_reason": "end_turn"},
+        {"text": "two", "tool_calls": [], "stop_reason": "end_turn"},
+        {"text": "three", "tool_calls": [], "stop_reason": "end_turn"},
+    ]
+    assert verdicts(suite, text="three", turns=turns) == [
+        {
+            "scorer": "must_contain",
+            "value": 1.0,
+            "passed": True,
+            "reason": "turn 1: contains 'one'; turn 3: contains 'three'",
+        }
+    ]
+    turns[2] = {"text": "tea", "tool_calls": [], "stop_reason": "max_tokens"}
+    assert verdicts(suite, text="tea", turns=turns) == [
+        {
+            "scorer": "must_contain",
+            "value": 0.5,  # the mean of 1 and 0
+            "passed": False,
+            "reason": "turn 3: missing: 'three' (the answer was cut off)",
+        }
+    ]
+
+
+def test_a_case_and_its_turns_share_a_row() -> None:
+    look = {"calls": [{"name": "look"}]}
+    suite = played({"expected_tool_calls": {"calls": []}}, {}, expected_tool_calls=look)
+    call = {"name": "look", "arguments": {}}
+    turns = [{"text": "Hi"}, {"text": "Done", "tool_calls": [call]}]
+    assert verdicts(suite, text="Done", tool_calls=[call], turns=turns) == [
+        {
+            "scorer": "tool_calls",
+            "value": 1.0,
+            "passed": True,
+            "reason": "all turns: called look(); turn 1: no tool was called",
+        }
+    ]
+    # An expectation of the case alone needs no word on turns.
+    alone = played({}, expected_exact="Done")
+    assert verdicts(alone, text="Done", turns=turns)[0]["reason"] == "is 'Done'"
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "why"), [("refusal", " (refusal)"), ("step_limit", " (step_limit)"), (None, "")]
+)
+def test_a_turn_that_was_not_played_fails(stop_reason: str | None, why: str) -> None:
+    suite = played({"must_contain": ["one"]}, {}, {"must_contain": ["three"]})
+    turns = [{"text": "one"}, {"text": "no", "stop_reason": stop_reason}]
+    found = verdicts(suite, text="no", turns=turns)[0]
+    assert (found["value"], found["passed"]) == (0.5, False)
+    assert found["reason"] == f"turn 3 was not played: the conversation ended at turn 2{why}"
+
+
+def test_an_output_that_says_nothing_of_its_turns_is_not_scored() -> None:
+    suite = played({"must_contain": ["one"]}, expected_exact="one")
+    found = verdicts(suite, text="one")
+    assert [row.get("passed") for row in found] == [True, None]
+    assert found[1]["na_reason"] == NaReason.SCORER_ERROR
+    assert "says nothing of its turns" in found[1]["error"]
+
+
+def test_rubrics_of_turns_wait_for_a_judge() -> None:
+    suite = played({"rubric": ["polite"]}, {"must_not_include": ["x"]})
+    turns = [{"text": "a"}, {"text": "b"}]
+    assert [row.get("na_reason") for row in verdicts(suite, text="b", turns=turns)] == [
+        "no_judge",
+        None,
+    ]
+
+
+# Scorers of users' own
+
+
+def test_own_scorers_are_asked_of_every_case() -> None:
+    def polite(case: Case, output: MeasuredOutput) -> bool:
+        return "please" in (output.text or "")
+
+    def short(case: Case, output: MeasuredOutput) -> Score | None:
+        if case.id == "b":
+            return None
+        return Score(0.75, True, "short enough", raw_value=3)
+
+    frame = score(
+        TWO,
+        outputs(
+            {"case_id": "a", "text": "yes"},
+            {"case_id": "b", "text": "please"},
+            {"case_id": "a", "repeat": 2, "na_reason": "server", "error": "500"},
+        ),
+        {"polite": polite, "short": short},
+    )
+    own = frame[frame["scorer"].isin(["polite", "short"])]
+    assert own["tier"].tolist() == ["rule"] * 6
+    columns = ["scorer", "value", "raw_value", "passed", "reason", "na_reason", "error"]
+    assert to_records(own[columns]) == [
+        {
+            "scorer": "polite",
+            "value": 0,
+            "raw_value": 0,
+            "passed": False,
+            "reason": "polite says no",
+        },
+        {"scorer": "short", "value": 0.75, "raw_value": 3, "passed": True}
+        | {"reason": "short enough"},
+        {"scorer": "polite", "value": 1, "raw_value": 1, "passed": True}
+        | {"reason": "polite says yes"},
+        {"scorer": "short", "na_reason": "not_applicable"}
+        | {"error": "short says nothing of this case"},
+        {"scorer": "polite", "na_reason": "server", "error": "500"},
+        {"scorer": "short", "na_reason": "server", "error": "500"},
+    ]
+
+
+def test_a_rule_of_a_users_own_spares_the_judge() -> None:
+    judged = golden({"id": "a", "rubric": ["polite"]})
+    frame = score(judged, outputs({"case_id": "a"}), {"never": lambda *_: False})
+    assert frame["na_reason"].fillna("").tolist() == ["skipped_by_rule", ""]
+
+
+def test_an_own_scorer_that_raises_becomes_a_row() -> None:
+    def broken(case: Case, output: MeasuredOutput) -> bool:
+        raise RuntimeError("\ud800 half a sign")
+
+    frame = score(TWO, outputs({"case_id": "a", "text": "yes"}), {"broken": broken})
+    assert frame["na_reason"].fillna("").tolist() == ["", "scorer_error"]
+    assert frame["error"][1].startswith("RuntimeError: ")
+    frame["error"][1].encode()
+
+
+def test_a_suite_names_scorers_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "own_of_a_suite.py").write_text("def loud(case, output): return 0.25")
+    suite = make_suite(
+        tmp_path / "golden" / "shop",
+        [{"id": "a", "input": "Hi", "expected_exact": "yes"}],
+        '[scorers]\nloud = "own_of_a_suite:loud"\n',
+    )
+    assert case_scorers(suite, suite["a"]) == ["exact", "loud"]
+    frame = score(suite, outputs({"case_id": "a", "text": "yes"}))
+    assert frame["scorer"].tolist() == ["exact", "loud"]
+    assert frame["reason"][1] == "loud says 0.25, 0.5 needed"
+    with pytest.raises(ValueError, match="'loud' is taken"):
+        score(suite, outputs(), {"loud": lambda *_: True})
+
+
+def test_results_list_own_scorers_after_the_expectations() -> None:
+    output = outputs({"case_id": "b", "text": "sorry"})
+    own: dict[str, Any] = {"b_own": lambda *_: False, "a_own": lambda *_: False}
+    results = summarize(TWO, output, score(TWO, output, own))
+    assert [line.split(":")[0] for line in results["reasons"][1]] == [
+        "must_contain",
+        "must_not_include",
+        "a_own",
+        "b_own",
+    ]
+
+
+# Failures of scorers
 
 
 def test_a_scorer_that_raises_becomes_a_row() -> None:

@@ -99,8 +99,8 @@ def test_all_unknown_names_and_repetitions_are_told_at_once(tmp_path: Path) -> N
             entry("refund-2", 'scorer = "zzz"'),
             entry("refund-1"),
             entry("refund-1"),
-            entry("refund-2", 'scorer = "expected_intent"'),
-            entry("refund-2", 'scorer = "expected_intent"'),
+            entry("refund-2", 'scorer = "intent"'),
+            entry("refund-2", 'scorer = "intent"'),
         ]
     )
     assert problems(tmp_path, text) == [
@@ -114,7 +114,7 @@ def test_all_unknown_names_and_repetitions_are_told_at_once(tmp_path: Path) -> N
         (
             "waivers.3.scorer",
             "'zzz' is no scorer of case 'refund-2'.",
-            "It has: rubric, expected_intent.",
+            "It has: rubric, intent.",
         ),
         ("waivers.5", "waives 'refund-1' a second time.", "Keep one of the two."),
         ("waivers.7", "waives 'refund-2' a second time.", "Keep one of the two."),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
+from evalnb.connections import AiohttpTransport, HttpTransport
 from evalnb.sse import message_to_events
 from evalnb.transport import Upstream
 
@@ -60,6 +61,8 @@ class FakeUpstream(Upstream):
     A message is given the way it is asked for, streamed or not; a response is given as it is.
     """
 
+    max_attempts = 1
+
     def __init__(self, *answers: Json | httpx2.Response) -> None:
         self.answers = list(answers)
         self.requests: list[httpx2.Request] = []
@@ -84,6 +87,8 @@ class FakeUpstream(Upstream):
 
 class AnsweringUpstream(Upstream):
     """Gives what a function makes of the request's body and its number, counted from 1."""
+
+    max_attempts = 1
 
     def __init__(self, function: Callable[[Json, int], Json]) -> None:
         self.function = function
@@ -135,3 +140,34 @@ def loopback(function: Callable[[Json, int], Json], headers: dict[str, str]) -> 
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class LoopbackUpstream(Upstream):
+    """Sends what is meant for the API to a server on the loopback interface."""
+
+    def __init__(self, url: str) -> None:
+        self._url = httpx2.URL(url)
+        self._synchronous, self._asynchronous = HttpTransport(), AiohttpTransport()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        return self._synchronous.handle_request(self._there(request))
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        return await self._asynchronous.handle_async_request(self._there(request))
+
+    def close(self) -> None:
+        self._synchronous.close()
+
+    async def aclose(self) -> None:
+        await self._asynchronous.aclose()
+
+    def _there(self, request: httpx2.Request) -> httpx2.Request:
+        url = request.url.copy_with(scheme="http", host=self._url.host, port=self._url.port)
+        headers = {**request.headers, "host": f"{self._url.host}:{self._url.port}"}
+        return httpx2.Request(
+            request.method,
+            url,
+            headers=headers,
+            content=request.content,
+            extensions=request.extensions,
+        )

@@ -1,31 +1,63 @@
-"""The results of a run as JUnit XML, for the test page of a CI system."""
+"""The results of a run as JUnit XML, for the test page of a CI system.
+
+There is no standard. The schema kept to is `junit-10.xsd` of Jenkins' xUnit plugin
+(github.com/jenkinsci/xunit-plugin), which covers what Maven Surefire and Ant write; GitLab, the
+usual GitHub actions, Azure and pytest's readers take the same elements. Of it are used:
+`testsuites` (name, tests, failures, errors) of `testsuite` (name, tests, failures, errors,
+skipped, time, timestamp) of `properties` and `testcase` (name, classname, time), and in a testcase
+at most one of `failure`, `error` and `skipped` (type, message, text).
+"""
 
 from __future__ import annotations
 
 import math
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from xml.sax.saxutils import escape
 
-import pandas as pd
-
-from evalnb.frames import Outcome, is_accident
+from evalnb.frames import BY_PLAN, Outcome
 from evalnb.reports.misses import group_misses, miss_lines
 from evalnb.reports.numbers import count
 from evalnb.reports.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pandas as pd
 
 __all__ = ["junit_xml"]
+
+Record: TypeAlias = "Mapping[str, Any]"
 
 _NO_CATEGORY = "no category"
 _GATE = "gate"
 _MAX_TEXT = 10_000
+_MAX_TEXTS = 2_000_000
+"""Characters of a test and of all; escaped, one may be six bytes."""
 
+_CUT = "\n… (cut off; report.json has all of it)"
+_LEFT_OUT = "left out for its length: report.json has it"
+_FINDINGS = (Outcome.FAIL, Outcome.INCONCLUSIVE)
+
+_IN_ATTRIBUTES = {'"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+_PLAIN = re.compile(r"[A-Za-z0-9 ._:;,/()+-]*")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write, section 2.2 of the recommendation."""
+
+
+class _Budget:
+    """How much text may still be written."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+
+    def take(self, text: str) -> str:
+        """Return a text while there is room, then say where it is."""
+        if len(text) > self._left:
+            return _LEFT_OUT
+        self._left -= len(text)
+        return text
 
 
 @dataclass(frozen=True)
@@ -47,20 +79,18 @@ class _Test:
 def junit_xml(
     *,
     run: Mapping[str, Any],
-    results: pd.DataFrame,
-    scores: pd.DataFrame,
-    decision: pd.DataFrame,
+    results: Sequence[Record],
+    scores: Sequence[Record],
+    decision: Sequence[Record],
     misses: pd.DataFrame,
 ) -> str:
     """Write the results of a run as JUnit XML.
 
-    The schema is `junit-10.xsd` of Jenkins' xUnit plugin, which covers what Maven Surefire
-    writes; GitLab, GitHub actions and Azure read the same elements.
-
     Parameters
     ----------
     run : keys run_id, suite, system, system_fingerprint, golden_version, started_at
-    results, scores, decision, misses : frames of the run
+    results, scores, decision : records of the run's frames
+    misses : a misses frame
 
     Returns
     -------
@@ -68,94 +98,99 @@ def junit_xml(
         A testsuite a category, a testcase a case; `time` is the mean latency of its answers in
         seconds. A case is a `failure` when the gate blocks it, or fails without any baseline; an
         `error` when a score is NA by accident or the gate cannot decide; `skipped` when it fails
-        as it did in the baseline, or has no verdict by plan: red is what is new. What the gate says about no case of the run, and the misses, are testcases of the
-        suite `gate`.
+        as it did in the baseline, or has no verdict by plan: red is what is new. What the gate
+        says about no case of the run, and the misses, are testcases of the suite `gate`. All
+        cases are listed; beyond some megabytes of text, what was said of them is shortened.
     """
-    findings = decision[decision["outcome"].isin([Outcome.FAIL, Outcome.INCONCLUSIVE])]
-    of_cases = findings[findings["case_id"].isin(results["case_id"])]
-    of_none = findings.drop(of_cases.index)
-    if len(misses):
-        of_none = of_none[of_none["rule"] != "miss"]
-    root = ET.Element("testsuites", {"name": _clean(run["suite"])})
-    has_baseline = not (decision["rule"] == "no_baseline").any()
-    for category, tests in _case_tests(results, scores, of_cases, has_baseline).items():
-        root.append(_suite(category, tests, run))
-    root.append(_suite(_GATE, [*_finding_tests(of_none), *_miss_tests(misses)], run))
-    for name in ("tests", "failures", "errors"):
-        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
-    ET.indent(root)
-    text = ET.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+    cases = {row["case_id"] for row in results}
+    findings_of: dict[str, list[Record]] = {}
+    of_none = []
+    for row in decision:
+        if row["outcome"] not in _FINDINGS:
+            continue
+        if row.get("case_id") in cases:
+            findings_of.setdefault(row["case_id"], []).append(row)
+        elif row["rule"] != "miss" or misses.empty:
+            of_none.append(row)
+    has_baseline = not any(row["rule"] == "no_baseline" for row in decision)
+    suites = _case_tests(results, scores, findings_of, has_baseline)
+    gate_tests = [*_finding_tests(of_none), *_miss_tests(misses)]
+    budget = _Budget(_MAX_TEXTS)
+    every = [test for tests in (*suites.values(), gate_tests) for test in tests]
+    counts = {name: value for name, value in _counts(every).items() if name != "skipped"}
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        _start("testsuites", {"name": run["suite"], **counts}),
+        *(line for name, tests in suites.items() for line in _suite(name, tests, run, budget)),
+        *_suite(_GATE, gate_tests, run, budget),
+        "</testsuites>",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _case_tests(
-    results: pd.DataFrame, scores: pd.DataFrame, findings: pd.DataFrame, has_baseline: bool
+    results: Iterable[Record],
+    scores: Iterable[Record],
+    findings_of: Mapping[str, Sequence[Record]],
+    has_baseline: bool,
 ) -> dict[str, list[_Test]]:
-    findings_of = dict(list(findings.groupby("case_id", sort=False)))
     planned = _planned_reasons(scores)
     suites: dict[str, list[_Test]] = {}
-    row: Any
-    for row in results.itertuples(index=False):
-        category = _NO_CATEGORY if pd.isna(row.category) else str(row.category)
-        found = findings_of.get(row.case_id, findings.iloc[:0])
-        test = _case_test(row, found, planned, has_baseline)
-        suites.setdefault(category, []).append(test)
+    for row in results:
+        test = _case_test(row, findings_of.get(row["case_id"], ()), planned, has_baseline)
+        suites.setdefault(row.get("category", _NO_CATEGORY), []).append(test)
     return suites
 
 
 def _case_test(
-    row: Any, findings: pd.DataFrame, planned: Mapping[str, list[str]], has_baseline: bool
+    row: Record,
+    findings: Sequence[Record],
+    planned: Mapping[str, Iterable[str]],
+    has_baseline: bool,
 ) -> _Test:
-    seconds = 0.0 if pd.isna(row.latency_ms) else row.latency_ms / 1000
-    reasons = [str(reason) for reason in row.reasons] if isinstance(row.reasons, list) else []
-    said = [f"gate, {_finding_line(finding)}" for finding in findings.itertuples(index=False)]
-    failed = not pd.isna(row.state) and row.state != "pass"
-    accidents = 0 if pd.isna(row.n_na_accident) else row.n_na_accident
-    blocked = (findings["outcome"] == Outcome.FAIL).any()
+    name, state = row["case_id"], row.get("state")
+    seconds = row.get("latency_ms", 0.0) / 1000
+    reasons = row.get("reasons", [])
+    if state == "pass" and not findings and not row.get("n_na_accident"):
+        return _Test(name, seconds=seconds)
+    failed = state not in (None, "pass")
+    accidents = row.get("n_na_accident", 0)
+    blocked = any(finding["outcome"] == Outcome.FAIL for finding in findings)
+    said = [f"gate, {_finding_line(finding)}" for finding in findings]
     if blocked or (failed and not has_baseline):
-        state = row.state if failed else "blocked"
-        return _Test(row.case_id, "failure", state, [*reasons, *said], seconds)
-    if accidents or len(findings):
+        kind = str(state) if failed else "blocked"
+        return _Test(name, "failure", kind, [*reasons, *said], seconds)
+    if accidents or findings:
         missing = [f"{count(accidents, 'score')} missing by accident"] if accidents else []
-        lines = [*(reasons or missing), *said]
-        return _Test(row.case_id, "error", "not scored", lines, seconds)
+        return _Test(name, "error", "not scored", [*(reasons or missing), *said], seconds)
     if failed:
         lines = ["known: the baseline fails here too, or a waiver holds", *reasons]
-        return _Test(row.case_id, "skipped", "known failure", lines, seconds)
-    if pd.isna(row.state):
-        return _Test(
-            row.case_id,
-            "skipped",
-            "no verdict",
-            planned.get(row.case_id, ["no verdict"]),
-            seconds,
-        )
-    return _Test(row.case_id, seconds=seconds)
+        return _Test(name, "skipped", "known failure", lines, seconds)
+    if state is None:
+        lines = list(planned.get(name, ["no verdict"]))
+        return _Test(name, "skipped", "no verdict", lines, seconds)
+    return _Test(name, seconds=seconds)
 
 
-def _planned_reasons(scores: pd.DataFrame) -> dict[str, list[str]]:
-    missing = scores[scores["na_reason"].notna() & ~is_accident(scores["na_reason"])]
-    return {
-        str(case_id): list(dict.fromkeys(f"{scorer}: {reason}" for scorer, reason in pairs))
-        for case_id, pairs in (
-            (case_id, zip(rows["scorer"], rows["na_reason"], strict=True))
-            for case_id, rows in missing.groupby("case_id", sort=False)
-        )
-    }
+def _planned_reasons(scores: Iterable[Record]) -> dict[str, dict[str, None]]:
+    """Return case id to what is missing by plan, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for row in scores:
+        if row.get("na_reason") in BY_PLAN:
+            line = f"{row['scorer']}: {row['na_reason']}"
+            found.setdefault(row["case_id"], {})[line] = None
+    return found
 
 
-def _finding_tests(findings: pd.DataFrame) -> Iterable[_Test]:
-    row: Any
-    for row in findings.itertuples(index=False):
-        kind = "failure" if row.outcome == Outcome.FAIL else "error"
-        parts = [row.rule, row.case_id, row.scorer, row.slice]
-        name = " / ".join(str(part) for part in parts if not pd.isna(part))
-        yield _Test(name, kind, str(row.outcome), [_finding_line(row)])
+def _finding_tests(findings: Iterable[Record]) -> Iterable[_Test]:
+    for row in findings:
+        kind = "failure" if row["outcome"] == Outcome.FAIL else "error"
+        parts = [row[name] for name in ("rule", "case_id", "scorer", "slice") if name in row]
+        yield _Test(" / ".join(parts), kind, row["outcome"], [_finding_line(row)])
 
 
-def _finding_line(finding: Any) -> str:
-    reason = "no reason given" if pd.isna(finding.reason) else finding.reason
-    return f"{finding.rule}: {reason}"
+def _finding_line(finding: Record) -> str:
+    return f"{finding['rule']}: {finding.get('reason', 'no reason given')}"
 
 
 def _miss_tests(misses: pd.DataFrame) -> Iterable[_Test]:
@@ -164,49 +199,70 @@ def _miss_tests(misses: pd.DataFrame) -> Iterable[_Test]:
         yield _Test(f"miss / {explanation}", "failure", "miss", [line])
 
 
-def _suite(name: str, tests: Sequence[_Test], run: Mapping[str, Any]) -> ET.Element:
+def _counts(tests: Sequence[_Test]) -> dict[str, str]:
     kinds = [test.kind for test in tests]
-    suite = ET.Element(
-        "testsuite",
-        {
-            "name": _clean(name),
-            "tests": str(len(tests)),
-            "failures": str(kinds.count("failure")),
-            "errors": str(kinds.count("error")),
-            "skipped": str(kinds.count("skipped")),
-            "time": _seconds(math.fsum(test.seconds for test in tests)),
-            "timestamp": _clean(run["started_at"]),
-        },
-    )
-    properties = ET.SubElement(suite, "properties")
+    return {
+        "tests": str(len(tests)),
+        "failures": str(kinds.count("failure")),
+        "errors": str(kinds.count("error")),
+        "skipped": str(kinds.count("skipped")),
+    }
+
+
+def _suite(
+    name: str, tests: Sequence[_Test], run: Mapping[str, Any], budget: _Budget
+) -> Iterator[str]:
+    times = {
+        "time": _seconds(math.fsum(test.seconds for test in tests)),
+        "timestamp": run["started_at"],
+    }
+    yield "  " + _start("testsuite", {"name": name, **_counts(tests), **times})
+    yield "    <properties>"
     for key in ("run_id", "system", "system_fingerprint", "golden_version"):
-        ET.SubElement(properties, "property", {"name": key, "value": _clean(run[key])})
+        yield "      " + _start("property", {"name": key, "value": run[key]}, end=" />")
+    yield "    </properties>"
     # Jenkins takes what stands before the last dot for the package.
-    classname = f"{run['suite']}.{name.replace('.', '_')}"
+    package = _written(f"{run['suite']}.{name.replace('.', '_')}", _IN_ATTRIBUTES)
     for test in tests:
-        suite.append(_testcase(test, classname))
-    return suite
+        yield from _testcase(test, f'classname="{package}"', budget)
+    yield "  </testsuite>"
 
 
-def _testcase(test: _Test, classname: str) -> ET.Element:
-    element = ET.Element(
-        "testcase",
-        {
-            "name": _clean(one_line(test.name, limit=300)),
-            "classname": _clean(classname),
-            "time": _seconds(test.seconds),
-        },
+def _testcase(test: _Test, classname: str, budget: _Budget) -> Iterator[str]:
+    name = _written(one_line(test.name, limit=300), _IN_ATTRIBUTES)
+    start = f'    <testcase name="{name}" {classname} time="{_seconds(test.seconds)}"'
+    if not test.kind:
+        yield f"{start} />"
+        return
+    yield f"{start}>"
+    said = _start(test.kind, {"type": test.type, "message": budget.take(test.message)})
+    yield f"      {said}{_written(budget.take(_joined(test.lines)))}</{test.kind}>"
+    yield "    </testcase>"
+
+
+def _start(tag: str, attributes: Mapping[str, str], *, end: str = ">") -> str:
+    values = "".join(
+        f' {name}="{_written(str(value), _IN_ATTRIBUTES)}"' for name, value in attributes.items()
     )
-    if test.kind:
-        said = {"type": _clean(test.type), "message": _clean(test.message)}
-        child = ET.SubElement(element, test.kind, said)
-        child.text = _clean("\n".join(test.lines))[:_MAX_TEXT]
-    return element
+    return f"<{tag}{values}{end}"
+
+
+def _written(text: str, escapes: Mapping[str, str] | None = None) -> str:
+    if _PLAIN.fullmatch(text):
+        return text
+    return escape(_FORBIDDEN.sub("\ufffd", text), dict(escapes or {}))
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Put lines into one text, of which no more than is shown is built."""
+    taken, size = [], 0
+    for line in lines:
+        taken.append(line[: _MAX_TEXT - size])
+        size += len(taken[-1]) + 1
+        if size >= _MAX_TEXT:
+            return "\n".join(taken)[: _MAX_TEXT - len(_CUT)] + _CUT
+    return "\n".join(taken)
 
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.3f}"
-
-
-def _clean(text: Any) -> str:
-    return _FORBIDDEN.sub("\ufffd", str(text))

@@ -12,9 +12,10 @@ import pandas as pd
 
 from evalnb.frames import Outcome
 from evalnb.reports.misses import miss_lines
-from evalnb.reports.numbers import MISSING, count, pass_rate, rate
+from evalnb.reports.numbers import MISSING
+from evalnb.reports.sentences import baseline_sentence, outcome_words, overall_sentence, why
 from evalnb.reports.text import cell_text, listing, one_line
-from evalnb.reports.views import changes, decision_rows, failing, not_scored, slice_rates, words
+from evalnb.reports.views import changes, decision_rows, failing, not_scored, slice_rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,17 +48,6 @@ _SPECIAL = re.compile(
             r"^[-+=]|^\d+[.)](?= |$)",  # would start a list or underline a heading
         ]
     )
-)
-
-_OUTCOMES = {
-    Outcome.PASS: "passed",
-    Outcome.FAIL: "blocked",
-    Outcome.INCONCLUSIVE: "inconclusive",
-}
-
-_VERBS = (
-    (Outcome.INCONCLUSIVE, "finding leaves it open", "findings leave it open"),
-    (Outcome.FAIL, "finding blocks", "findings block"),
 )
 
 
@@ -109,6 +99,7 @@ def summary(
     slices: pd.DataFrame,
     decision: pd.DataFrame,
     misses: pd.DataFrame,
+    remarks: Sequence[str] = (),
 ) -> str:
     """Write the summary of a run.
 
@@ -121,6 +112,7 @@ def summary(
     outcome : {"pass", "fail", "inconclusive"}
     exit_code : what the command exits with
     results, scores, slices, decision, misses : frames of the run
+    remarks : further sentences, plain text
 
     Returns
     -------
@@ -139,7 +131,7 @@ def summary(
         _section("Not scored", not_scored(scores)),
         _section("Notes", _findings(findings, Outcome.NOTE)),
     ]
-    head = _head(run, outcome, exit_code, slices, findings, misses)
+    head = _head(run, outcome, exit_code, slices, findings, misses, remarks)
     return "\n".join([head, *(section for section in sections if section)])
 
 
@@ -197,69 +189,27 @@ def _head(
     slices: pd.DataFrame,
     decision: pd.DataFrame,
     misses: pd.DataFrame,
+    remarks: Sequence[str],
 ) -> str:
     notice = run["notice"]
     paragraphs = [
-        f"# {_short(run['suite'])}: {_outcome_words(outcome, exit_code)}",
-        _why(outcome, exit_code, decision, misses),
+        f"# {_short(run['suite'])}: {outcome_words(outcome, exit_code)}",
+        _sentence(why(outcome, exit_code, decision, misses)),
         f"> **{_short(notice, limit=300)}**" if notice else "",
-        _pass_rate_line(slices),
+        _sentence(overall_sentence(slices)),
+        *(_sentence(line) for line in remarks),
         _run_line(run),
-        _baseline_line(run),
+        _sentence(baseline_sentence(run)),
     ]
     return "".join(f"{paragraph}\n\n" for paragraph in paragraphs if paragraph).rstrip("\n") + "\n"
 
 
+def _sentence(text: str) -> str:
+    return _short(text, limit=1000)
+
+
 def _short(value: Any, *, limit: int = 100) -> str:
     return escape(cell_text(value, limit=limit))
-
-
-def _outcome_words(outcome: str, exit_code: int) -> str:
-    match exit_code:
-        case 3:
-            return "cassette miss"
-        case 4:
-            return "a fault of evalnb, no decision"
-        case _:
-            return _OUTCOMES.get(Outcome(outcome), outcome)
-
-
-def _why(outcome: str, exit_code: int, decision: pd.DataFrame, misses: pd.DataFrame) -> str:
-    parts = []
-    if len(misses):
-        parts.append(
-            f"{count(misses['case_id'].nunique(), 'case')} asked for what no cassette holds."
-        )
-    for kind, one, many in _VERBS:
-        rows = decision[decision["outcome"] == kind]
-        if len(rows):
-            parts.append(f"{count(len(rows), one, many)}: {_rules(rows)}.")
-    if outcome == Outcome.FAIL and exit_code == 0:
-        parts.append("Reported only: the exit code is 0 all the same.")
-    return " ".join(parts or ["Nothing blocks."] * (outcome == Outcome.PASS))
-
-
-def _rules(rows: pd.DataFrame) -> str:
-    counts = rows["rule"].value_counts(sort=False)
-    return listing([f"{_short(words(rule))} {n:,}" for rule, n in counts.items()])
-
-
-def _pass_rate_line(slices: pd.DataFrame) -> str:
-    overall = slices[slices["slice"] == "all"]
-    if overall.empty:
-        return ""
-    row = overall.iloc[0]
-    text = pass_rate(
-        value=row["pass_rate"],
-        **{
-            name: row[name]
-            for name in ("ci_low", "ci_high", "n_scored", "n_planned", "bound_low", "bound_high")
-        },
-    )
-    if pd.isna(row["baseline_pass_rate"]):
-        return text
-    before = rate(row["baseline_pass_rate"])
-    return f"{text} The baseline has {before} over the {count(row['n_compared'], 'case')} of both."
 
 
 def _run_line(run: Mapping[str, Any]) -> str:
@@ -274,17 +224,6 @@ def _run_line(run: Mapping[str, Any]) -> str:
         "started": _short(run["started_at"]),
     }
     return " · ".join(f"{name} {fact}" for name, fact in facts.items())
-
-
-def _baseline_line(run: Mapping[str, Any]) -> str:
-    baseline = run["baseline"]
-    if not baseline:
-        return "No baseline: nothing to compare with."
-    text = f"Baseline: run {_short(baseline['run_id'])} of system {_short(baseline['system'])}."
-    if baseline["golden_version"] == run["golden_version"]:
-        return text
-    version = _short(baseline["golden_version"], limit=16)
-    return f"{text} It is of another golden version, {version}: only the cases of both compare."
 
 
 def _findings(decision: pd.DataFrame, outcome: Outcome) -> pd.DataFrame:

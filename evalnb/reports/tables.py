@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb.frames import Outcome
+from evalnb.holdout import split_rates
 from evalnb.reports.numbers import count
 from evalnb.reports.text import cell_text
-from evalnb.reports.views import changes, decision_rows, failing, slice_rates
+from evalnb.reports.views import (
+    changes,
+    decision_rows,
+    failing,
+    holdout_rates,
+    looks_by_version,
+    slice_rates,
+)
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -24,6 +32,8 @@ __all__ = [
     "changes_table",
     "decision_table",
     "failing_table",
+    "holdout_table",
+    "looks_table",
     "slices_table",
     "styled",
 ]
@@ -129,6 +139,34 @@ def changes_table(decision: pd.DataFrame) -> Styler:
     return styled(
         rows, caption=f"{count(rows['case'].nunique(), 'case')} changed against the baseline"
     )
+
+
+def holdout_table(results: pd.DataFrame) -> Styler:
+    """Show the pass rates of dev and holdout cases, and the gap between them.
+
+    Parameters
+    ----------
+    results : a results frame
+
+    Returns
+    -------
+    a table for a notebook
+    """
+    return styled(holdout_rates(split_rates(results)), caption="Dev and holdout")
+
+
+def looks_table(looks: pd.DataFrame) -> Styler:
+    """Show how often the holdout cases of each golden version were looked at.
+
+    Parameters
+    ----------
+    looks : a looks frame
+
+    Returns
+    -------
+    a table for a notebook
+    """
+    return styled(looks_by_version(looks), caption="Looks at holdout cases")
 
 
 def decision_table(decision: pd.DataFrame) -> Styler:

@@ -13,10 +13,12 @@ from evalnb.reports.numbers import MISSING, decimal, rate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["cell_text", "listing", "one_line"]
+__all__ = ["cell_text", "listing", "one_line", "visible"]
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Controls, lone surrogates, and what turns the direction of the text that follows."""
+
+_UNSEEN_IN_LINES = re.compile(_UNSEEN.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
 
 
 def one_line(text: str, *, limit: int = 200) -> str:
@@ -41,6 +43,11 @@ def one_line(text: str, *, limit: int = 200) -> str:
     start = " ".join(text[: 20 * limit].split())
     line = _UNSEEN.sub("\ufffd", start)
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def visible(text: str) -> str:
+    """Return a text with its lines, in which what acts unseen is U+FFFD."""
+    return _UNSEEN_IN_LINES.sub("\ufffd", text)
 
 
 def listing(items: Sequence[str], *, limit: int = 10) -> str:

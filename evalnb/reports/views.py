@@ -13,9 +13,17 @@ from evalnb.frames import is_accident
 from evalnb.reports.numbers import MISSING, difference, interval, rate, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["changes", "decision_rows", "failing", "not_scored", "slice_rates", "words"]
+__all__ = [
+    "changes",
+    "decision_rows",
+    "failing",
+    "failing_records",
+    "not_scored",
+    "slice_rates",
+    "words",
+]
 
 
 def words(name: Any) -> str:
@@ -75,6 +83,14 @@ def failing(results: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def failing_records(results: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the records of a results frame that failed, then those not scored by accident."""
+    rows = list(results)
+    failed = [row for row in rows if row.get("state") in ("fail", "unstable")]
+    missing = [row for row in rows if "state" not in row and row.get("n_na_accident", 0)]
+    return [*failed, *missing]
+
+
 def changes(decision: pd.DataFrame) -> pd.DataFrame:
     """Show what changed against the baseline, case by case.
 
@@ -124,6 +140,59 @@ def decision_rows(decision: pd.DataFrame, outcome: str) -> pd.DataFrame:
             "reason": rows["reason"],
         }
     )
+
+
+def holdout_rates(rates: pd.DataFrame) -> pd.DataFrame:
+    """Show the pass rates of dev and holdout cases, and the gap between them.
+
+    Parameters
+    ----------
+    rates : as `evalnb.holdout.split_rates` gives them
+
+    Returns
+    -------
+    cases, pass rate, 95% interval, scored, not scored : a row each
+    """
+    names = rates["metric"].replace({"gap": "gap, dev minus holdout"})
+    is_gap = rates["metric"] == "gap"
+    estimates = [
+        difference(value) if gap else rate(value)
+        for value, gap in zip(rates["estimate"], is_gap, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "cases": names,
+            "pass rate": pd.Series(estimates, index=rates.index, dtype="string"),
+            "95% interval": _texts(rates, interval, "ci_low", "ci_high"),
+            "scored": rates["n"],
+            "not scored": rates["n_left_out"],
+        }
+    )
+
+
+def looks_by_version(looks: pd.DataFrame) -> pd.DataFrame:
+    """Count the looks at holdout cases.
+
+    Parameters
+    ----------
+    looks : a looks frame
+
+    Returns
+    -------
+    golden version, looks, at single cases, systems, last : a row a version, in order of appearance
+    """
+    counted = (
+        looks.assign(opened=looks["kind"] == "cases")
+        .groupby("golden_version", sort=False)
+        .agg(
+            looks=("kind", "size"),
+            opened=("opened", "sum"),
+            systems=("system_fingerprint", "nunique"),
+            last=("at", "last"),
+        )
+        .reset_index()
+    )
+    return counted.rename(columns={"golden_version": "golden version", "opened": "at single cases"})
 
 
 def not_scored(scores: pd.DataFrame) -> pd.DataFrame:

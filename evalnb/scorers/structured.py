@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalnb.jsontext import JsonProblem, parse_json
 from evalnb.schemas import schema_errors
@@ -10,15 +10,15 @@ from evalnb.scorers.base import Score, quoted
 
 if TYPE_CHECKING:
     from evalnb.cases import Case
-    from evalnb.matching import Matching
+    from evalnb.golden import SuiteSettings
     from evalnb.systems import Output
 
-__all__ = ["schema"]
+__all__ = ["json_object", "schema"]
 
 _SHOWN_ERRORS = 3
 
 
-def schema(case: Case, output: Output, matching: Matching) -> Score:  # noqa: ARG001
+def schema(case: Case, output: Output, settings: SuiteSettings) -> Score:  # noqa: ARG001
     """Tell whether the text is JSON that meets `expected_schema`."""
     text = output.text or ""
     try:
@@ -32,3 +32,14 @@ def schema(case: Case, output: Output, matching: Matching) -> Score:  # noqa: AR
     shown = [quoted(error, limit=120) for error in errors[:_SHOWN_ERRORS]]
     more = f" and {len(errors) - len(shown)} more" if len(errors) > len(shown) else ""
     return Score(0.0, False, "; ".join(shown) + more)
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object that a text is; None where it is something else."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = parse_json(text)
+    except JsonProblem:
+        return None
+    return value if isinstance(value, dict) else None

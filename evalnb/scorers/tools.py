@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import regex
@@ -13,23 +14,25 @@ from evalnb.scorers.base import Score, quoted, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalnb.cases import Case, ExpectedToolCall
-    from evalnb.matching import Matching
+    from evalnb.cases import Case, ExpectedToolCall, Turn
+    from evalnb.golden import SuiteSettings
     from evalnb.systems import Output, ToolCall
 
 __all__ = ["tool_calls"]
 
 _PATTERN_SECONDS = 1.0
+_SHOWN_CALLS = 10
+_NAME = regex.compile(r"[\w.-]{1,64}")
 
 
-def tool_calls(case: Case, output: Output, matching: Matching) -> Score:  # noqa: ARG001
+def tool_calls(case: Case | Turn, output: Output, settings: SuiteSettings) -> Score:  # noqa: ARG001
     """Tell whether the calls that were made are those of `expected_tool_calls`.
 
     The value is the share of the expected calls that were made, and 0 where calls beyond them
     were made that must not be there.
     """
     if case.expected_tool_calls is None:
-        raise ValueError(f"case {case.id} has no `expected_tool_calls`")
+        raise ValueError("there are no `expected_tool_calls` to score by")
     wanted, order = case.expected_tool_calls.calls, case.expected_tool_calls.order or "exact"
     made = list(output.tool_calls)
     pairs = _pairs(wanted, made, ordered=order != "any_order")
@@ -88,23 +91,34 @@ def _fits(expected: ExpectedToolCall, call: ToolCall) -> bool:
         return False
     if expected.arguments is None and expected.patterns is None:
         return True
-    if not isinstance(call.arguments, dict):
+    made = call.arguments
+    if not isinstance(made, dict):
         return False
     wanted, patterns = expected.arguments or {}, expected.patterns or {}
-    if (expected.match or "exact") == "exact" and set(call.arguments) != {*wanted, *patterns}:
+    if (expected.match or "exact") == "exact" and made.keys() != {*wanted, *patterns}:
         return False
     return all(
-        name in call.arguments and same_json(call.arguments[name], value)
-        for name, value in wanted.items()
+        name in made and same_json(made[name], value) for name, value in wanted.items()
     ) and all(
-        name in call.arguments and _matches(pattern, call.arguments[name])
+        name in made and _matches(pattern, made[name], f"{call.name}.{name}")
         for name, pattern in patterns.items()
     )
 
 
-def _matches(pattern: str, value: Any) -> bool:
+def _matches(pattern: str, value: Any, where: str) -> bool:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return regex.fullmatch(pattern, text, timeout=_PATTERN_SECONDS) is not None
+    try:
+        return _compiled(pattern).fullmatch(text, timeout=_PATTERN_SECONDS) is not None
+    except TimeoutError:
+        raise TimeoutError(
+            f"the pattern /{pattern}/ of `{where}` took longer than {_PATTERN_SECONDS:g} s on "
+            f"{quoted(text)}: write it without nested repetition"
+        ) from None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(pattern)
 
 
 def _reason(
@@ -127,16 +141,20 @@ def _wanted_text(call: ExpectedToolCall) -> str:
 
 
 def _listed(calls: Sequence[ToolCall]) -> str:
-    return ", ".join(map(_made_text, calls))
+    texts = [_made_text(call) for call in calls[:_SHOWN_CALLS]]
+    more = f" and {len(calls) - len(texts)} more" if len(calls) > len(texts) else ""
+    return ", ".join(texts) + more
 
 
 def _made_text(call: ToolCall) -> str:
     if not isinstance(call.arguments, dict):
         return f"{_name(call.name)}({shown(call.arguments)})"
-    parts = [f"{_name(name)}={shown(value)}" for name, value in call.arguments.items()]
+    given = list(call.arguments.items())
+    parts = [f"{_name(name)}={shown(value)}" for name, value in given[:_SHOWN_CALLS]]
+    parts += ["…"] if len(given) > len(parts) else []
     return f"{_name(call.name)}({', '.join(parts)})"
 
 
 def _name(name: str) -> str:
     """Return a name that a model made up: as it is where it looks like one, else quoted."""
-    return name if regex.fullmatch(r"[\w.-]{1,64}", name) else quoted(name)
+    return name if _NAME.fullmatch(name) else quoted(name)

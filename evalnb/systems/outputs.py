@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
     from evalnb.cases import Case
 
-__all__ = ["STEP_LIMIT", "DirectSystem", "ModelAccess", "Output", "System", "ToolCall"]
+__all__ = [
+    "STEP_LIMIT",
+    "DirectSystem",
+    "ModelAccess",
+    "Output",
+    "System",
+    "ToolCall",
+    "as_output",
+]
 
 STEP_LIMIT = "step_limit"
 """Stop reason of an answer that was still calling tools after the last step."""
@@ -50,6 +58,21 @@ class Output:
     turns: Sequence[Output] = ()
 
 
+def as_output(given: object) -> Output:
+    """Return what a system gave as an `Output`; text alone becomes one.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    """
+    if isinstance(given, Output):
+        return given
+    if isinstance(given, str):
+        return Output(given)
+    raise TypeError(f"a system must return an Output or text. Got {type(given).__name__}.")
+
+
 @runtime_checkable
 class System(Protocol):
     """What the runner needs of a system."""
@@ -75,12 +98,24 @@ class ModelAccess(Protocol):
     async def post(
         self, url: str, body: Mapping[str, Any], *, headers: Mapping[str, str], timeout_s: float
     ) -> dict[str, Any]:
-        """Return the JSON object that an HTTP endpoint answers; headers are never recorded."""
+        """Return the JSON object that an HTTP endpoint answers.
+
+        Headers are never recorded, and read only where the endpoint is asked: their values may
+        come from an environment that a replay does not have.
+        """
 
 
 @runtime_checkable
 class DirectSystem(Protocol):
     """A system of our own, that asks for plain JSON."""
+
+    @property
+    def name(self) -> str:
+        """What the system is called in frames and reports."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that makes the system what it is, 12 hex digits."""
 
     async def answer_through(self, case: Case, access: ModelAccess) -> Output:
         """Answer a case that has `input` or `messages`."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
@@ -12,20 +12,24 @@ from pydantic.functional_validators import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from evalnb.errors import InputError, nearest_name
-from evalnb.golden import read_toml
-from evalnb.jsontext import same_json
-from evalnb.systems.outputs import STEP_LIMIT, Output, ToolCall
+from evalnb.jsontext import JsonProblem, parse_json
+from evalnb.schemas import schema_validator
+from evalnb.systems.fingerprints import fingerprint
+from evalnb.systems.mocks import mocked_tools
+from evalnb.systems.playing import opening, play
+from evalnb.systems.tool_loop import result_text, run_tools
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from anthropic import AsyncAnthropic
 
     from evalnb.cases import Case
+    from evalnb.systems.outputs import ModelAccess, Output
 
-__all__ = ["PromptSystem", "read_prompt_file"]
+__all__ = ["Prompt", "PromptSystem"]
 
-_MAX_STEPS = 8
 # Fields of a request that come from the case or from the prompt file's own fields.
 _OWN_FIELDS = ("model", "max_tokens", "messages", "system", "tools", "stream")
 
@@ -51,6 +55,16 @@ def _finite(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return value
 
 
+def _json_schema(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        schema_validator(value)
+    except ValueError as error:
+        raise PydanticCustomError(
+            "json_schema", "must be a JSON Schema: {why}", {"why": str(error)}
+        ) from None
+    return value
+
+
 def _own_names(tools: list[_Tool]) -> list[_Tool]:
     names = [tool.name for tool in tools]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -66,10 +80,14 @@ class _Tool(BaseModel):
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
     description: Single
-    input_schema: Annotated[dict[str, JsonValue], AfterValidator(_finite)]
+    input_schema: Annotated[
+        dict[str, JsonValue], AfterValidator(_finite), AfterValidator(_json_schema)
+    ]
 
 
-class _Prompt(BaseModel):
+class Prompt(BaseModel):
+    """What a prompt file says."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     model: Single
@@ -84,26 +102,39 @@ class _Prompt(BaseModel):
 class PromptSystem:
     """A prompt file: model, system prompt, tools and parameters of one request.
 
-    The user's message is the case's input below its context passages; the case's state stands at
-    the end of the system prompt. A case with `expected_schema` asks for structured output in it,
-    as a caller of such an endpoint would. Tools whose results the case scripts are played, up to
-    eight steps; the first call of any other tool ends the answer.
+    The user's message is the case's input below its context passages, each after its id where it
+    has one; the case's state stands at the end of the system prompt. A case with `expected_schema`
+    asks for structured output in it, as a caller of such an endpoint would; an array of texts
+    `retrieved_ids` in that output is the ranking of what was retrieved. Tools whose results the
+    case scripts are played, up to eight steps; the first call of any other tool that is offered
+    ends the answer. Turns are played against live replies.
+
+    Attributes
+    ----------
+    name : what the system is called
+    prompt : what the file says
+    path : of the file
+    files : hash of further files that make the system what it is, as `load_system` gives it
     """
 
     name: str
-    prompt: _Prompt
+    prompt: Prompt
     path: Path | None = field(default=None, compare=False)
+    files: str = ""
 
     @property
     def model(self) -> str:
         """The model that is asked."""
         return self.prompt.model
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        """Hash of the prompt file's content, 12 hex digits; formatting does not matter."""
+        """Hash of the prompt file's content and the suite's `system_files`, 12 hex digits.
+
+        How the prompt file is formatted does not matter.
+        """
         text = json.dumps(self.prompt.model_dump(mode="json"), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return fingerprint(text, self.files)
 
     def request(self, case: Case) -> dict[str, Any]:
         """Return the request for a case's first step, as the Messages API takes it.
@@ -113,6 +144,7 @@ class PromptSystem:
         InputError
             If the case names a tool that the prompt file does not have.
         """
+        case = opening(case)
         request: dict[str, Any] = {
             "model": self.prompt.model,
             "max_tokens": self.prompt.max_tokens,
@@ -134,32 +166,38 @@ class PromptSystem:
             }
         return request
 
+    async def answer_through(self, case: Case, access: ModelAccess) -> Output:
+        """Answer a case, playing its turns and the tools whose results it scripts."""
+        return await self._answer(case, access.create)
+
     async def answer(self, case: Case, client: AsyncAnthropic) -> Output:
-        """Answer a case, playing the tools whose results it scripts."""
-        request = self.request(case)
-        own = {name: value for name, value in request.items() if name in _OWN_FIELDS}
-        further = {name: value for name, value in request.items() if name not in _OWN_FIELDS}
-        calls: list[ToolCall] = []
-        trajectory: list[dict[str, Any]] = []
-        for _ in range(_MAX_STEPS):
-            own["messages"] = [*request["messages"], *trajectory]
+        """Answer a case through a client of the SDK, with the same requests."""
+
+        async def create(request: Mapping[str, Any]) -> dict[str, Any]:
+            own = {name: value for name, value in request.items() if name in _OWN_FIELDS}
+            further = {name: value for name, value in request.items() if name not in _OWN_FIELDS}
             # The client's own arguments come and go with its version; the API decides on the rest.
             response = await client.messages.create(**own, extra_body=further)
-            blocks = [block.model_dump(exclude_none=True) for block in response.content]
-            trajectory.append({"role": "assistant", "content": blocks})
-            asked = [block for block in blocks if block["type"] == "tool_use"]
-            calls += [ToolCall(block["name"], block["input"]) for block in asked]
-            results = [_mocked_result(case, block) for block in asked]
-            if not asked or any(result is None for result in results):
-                break
-            trajectory.append({"role": "user", "content": results})
-        else:
-            return Output(None, calls, trajectory, STEP_LIMIT)
-        texts = [block["text"] for block in blocks if block["type"] == "text"]
-        return Output("".join(texts) if texts else None, calls, trajectory, response.stop_reason)
+            plain: dict[str, Any] = response.to_dict(warnings=False)
+            return plain
+
+        return await self._answer(case, create)
+
+    async def _answer(
+        self, case: Case, create: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+    ) -> Output:
+        async def ask(asked: Case) -> Output:
+            output = await run_tools(create, self.request(asked), mocked_tools(asked))
+            return _with_ranking(output) if asked.expected_schema is not None else output
+
+        return await play(case, ask)
+
+    @cached_property
+    def _known_tools(self) -> dict[str, dict[str, Any]]:
+        return {tool.name: tool.model_dump() for tool in self.prompt.tools}
 
     def _tools(self, case: Case) -> list[dict[str, Any]]:
-        known = {tool.name: tool for tool in self.prompt.tools}
+        known = self._known_tools
         names = list(known) if case.tools is None else case.tools
         for name in names:
             if name not in known:
@@ -170,39 +208,37 @@ class PromptSystem:
                 raise InputError(
                     f"case {case.id} offers the tool {name!r}, unknown to {self.name}. {hint}"
                 )
-        return [known[name].model_dump() for name in names]
+        return [known[name] for name in names]
 
 
-def read_prompt_file(path: Path) -> PromptSystem:
-    """Read a prompt file; its name without the ending is the system's.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or does not fit.
-    """
-    prompt: _Prompt = read_toml(path, _Prompt, "prompt file")
-    return PromptSystem(path.stem, prompt, path)
+def _with_ranking(output: Output) -> Output:
+    """Take over the ids of retrieved passages that a structured answer names."""
+    try:
+        answer = parse_json(output.text or "")
+    except JsonProblem:
+        return output
+    ids = answer.get("retrieved_ids") if isinstance(answer, dict) else None
+    if not isinstance(ids, list) or not all(isinstance(entry, str) for entry in ids):
+        return output
+    return replace(output, retrieved_ids=ids)
 
 
 def _messages(case: Case) -> list[dict[str, Any]]:
-    if case.messages is not None:
-        history = [message.model_dump() for message in case.messages]
-        last = history[-1]
-        last["content"] = _with_context(case, last["content"])
-        return history
-    if case.input is None:
-        raise InputError(
-            f"case {case.id} has `turns`, which prompt files cannot play yet: give `messages`"
-        )
-    return [{"role": "user", "content": _with_context(case, case.input)}]
+    if case.messages is None:
+        return [{"role": "user", "content": _with_context(case, case.input)}]
+    *earlier, last = case.messages
+    history = [{"role": message.role, "content": message.content} for message in earlier]
+    return [*history, {"role": last.role, "content": _with_context(case, last.content)}]
 
 
 def _with_context(case: Case, content: Any) -> Any:
     """Put a case's passages above its question, which is text or content blocks."""
     if case.context is None:
         return content
-    passages = "\n".join(["Context:", *(passage.text for passage in case.context)])
+    shown = [
+        f"[{passage.id}] {passage.text}" if passage.id else passage.text for passage in case.context
+    ]
+    passages = "\n".join(["Context:", *shown])
     if isinstance(content, str):
         return f"{passages}\n\nQuestion: {content}"
     # The API wants the results of tools first.
@@ -214,34 +250,6 @@ def _with_context(case: Case, content: Any) -> Any:
 def _system_prompt(prompt: str | None, case: Case) -> str:
     parts = [prompt.strip()] if prompt else []
     if case.state:
-        lines = [f"- {name}: {_as_text(value)}" for name, value in case.state.items()]
+        lines = [f"- {name}: {result_text(value)}" for name, value in case.state.items()]
         parts.append("\n".join(["Session:", *lines]))
     return "\n\n".join(parts)
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _mocked_result(case: Case, block: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the scripted result of a tool call, None for a tool that the case does not script."""
-    results = (case.tools_mock or {}).get(block["name"])
-    if results is None:
-        return None
-    found = next((entry for entry in results if _fits(entry.arguments, block["input"])), None)
-    answer = {"type": "tool_result", "tool_use_id": block["id"]}
-    if found is None:
-        return {**answer, "content": "No result for these arguments.", "is_error": True}
-    return {
-        **answer,
-        "content": _as_text(found.result),
-        **({"is_error": True} if found.is_error else {}),
-    }
-
-
-def _fits(wanted: dict[str, Any] | None, given: Any) -> bool:
-    if not wanted:
-        return True
-    return isinstance(given, dict) and all(
-        name in given and same_json(given[name], value) for name, value in wanted.items()
-    )

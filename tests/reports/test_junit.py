@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from evalnb.frames import DECISION, MISSES, RESULTS
+from evalnb.frames import DECISION, MISSES, RESULTS, SCORES, to_records
 from evalnb.reports.junit import junit_xml
 from tests.reports import frames
 from tests.reports.frames import PAYLOADS
@@ -40,7 +40,9 @@ def write(**changed: Any) -> str:
         "decision": DECISION.empty(),
         "misses": MISSES.empty(),
     }
-    return junit_xml(**(arguments | changed))
+    given = arguments | changed
+    records = {name: to_records(given[name]) for name in ("results", "scores", "decision")}
+    return junit_xml(**(given | records))
 
 
 def read(**changed: Any) -> ET.Element:
@@ -188,3 +190,30 @@ def test_untrusted_text_is_text(payload: str) -> None:
 
 def test_the_document_says_its_encoding() -> None:
     assert write().startswith('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="support"')
+
+
+def test_every_case_is_listed_and_the_document_stays_bounded() -> None:
+    n = 20_000
+    results = [
+        {"case_id": f"c{i}", "state": "fail", "reasons": ['<&"' * 5_000, "x" * 5_000]}
+        for i in range(n)
+    ]
+    scores, decision = SCORES.empty(), FIRST_RUN
+    document = junit_xml(
+        run=frames.RUN,
+        results=results,
+        scores=to_records(scores),
+        decision=to_records(decision),
+        misses=MISSES.empty(),
+    )
+    assert len(document.encode()) < 20_000_000
+    root = ET.fromstring(document.encode())
+    failures = list(root.iter("failure"))
+    assert len(failures) == n
+    assert (failures[0].text or "").endswith("… (cut off; report.json has all of it)")
+    assert failures[-1].text == "left out for its length: report.json has it"
+
+
+def test_what_an_attribute_would_lose_is_kept() -> None:
+    root = read(run=frames.RUN | {"suite": "a\tb\nc"}, decision=FIRST_RUN)
+    assert root.get("name") == "a\tb\nc"

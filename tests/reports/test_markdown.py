@@ -351,3 +351,60 @@ def test_summary_lists_fifty_rows_and_counts_the_rest() -> None:
     assert "| case-49 |" in text
     assert "| case-50 |" not in text
     assert "\n\n… and 10 more, left out here.\n" in text
+
+
+def test_summary_of_20_000_failing_cases_with_huge_answers_is_below_a_megabyte() -> None:
+    n, long = 20_000, "$@#<" * 5_000
+
+    def huge(i: int) -> str:
+        return long if i % 400 < 200 else "x"
+
+    results = RESULTS.build(
+        {
+            "case_id": f"{i}{long[:300]}",
+            "category": huge(i),
+            "state": "fail",
+            "pass_rate": 0.0,
+            "n_scored": 1,
+            "reasons": [long] * 20,
+        }
+        for i in range(n)
+    )
+    decision = DECISION.build(
+        {
+            "rule": f"{long[:90]}{i % 40}",
+            "outcome": ("fail", "inconclusive", "note")[i % 3],
+            "case_id": f"{i}{long[:300]}",
+            "scorer": huge(i),
+            "slice": huge(i),
+            "baseline": 1.0,
+            "candidate": 0.0,
+            "reason": huge(i),
+        }
+        for i in range(n)
+    )
+    slices = SLICES.build(
+        {"slice": long[:90], "value": f"{i}{long[:300]}", "n_planned": 1, "n_scored": 0}
+        for i in range(n)
+    )
+    misses = MISSES.build(
+        {
+            "case_id": f"{i}",
+            "repeat": 1,
+            "occurrence": 0,
+            "key": f"{i}",
+            "explanation": f"{i}{long[:500]}",
+        }
+        for i in range(2000)
+    )
+    text = summarise(
+        run=dict.fromkeys(frames.RUN, long)
+        | {"models": [long] * 50, "baseline": dict.fromkeys(frames.RUN["baseline"], long)},
+        results=results,
+        decision=decision,
+        slices=slices,
+        misses=misses,
+        remarks=[long, long],
+    )
+    assert len(text.encode()) < 1_000_000
+    assert "… and 19,9" in text

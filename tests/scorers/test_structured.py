@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evalnb.cases import Case
 from evalnb.frames import OUTPUTS, NaReason
-from evalnb.golden import GoldenSet
+from evalnb.golden import GoldenSet, SuiteSettings
 from evalnb.scorers import Score, schema
 from evalnb.scoring import score
 from evalnb.systems import Output
@@ -31,7 +31,7 @@ def case(expected: dict[str, Any]) -> Case:
 
 
 def verdict(expected: dict[str, Any], text: str | None) -> Score:
-    return schema(case(expected), Output(text), "words")
+    return schema(case(expected), Output(text), SuiteSettings())
 
 
 def test_json_that_meets_the_schema_passes() -> None:

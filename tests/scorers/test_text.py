@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.cases import Case
+from evalnb.golden import SuiteSettings
 from evalnb.scorers import Score, exact, keywords, must_contain, must_not_include
 from evalnb.systems import Output
 
@@ -22,18 +23,18 @@ def case(**fields: Any) -> Case:
 
 def test_exact_compares_the_trimmed_text_to_the_letter() -> None:
     wanted = case(expected_exact="B-48213")
-    assert exact(wanted, Output(" B-48213\n"), "words") == Score(1.0, True, "is 'B-48213'")
-    assert exact(wanted, Output("b-48213"), "words") == Score(
+    assert exact(wanted, Output(" B-48213\n"), SuiteSettings()) == Score(1.0, True, "is 'B-48213'")
+    assert exact(wanted, Output("b-48213"), SuiteSettings()) == Score(
         0.0, False, "expected 'B-48213', got 'b-48213'"
     )
-    assert exact(wanted, Output("It is B-48213"), "words") == Score(
+    assert exact(wanted, Output("It is B-48213"), SuiteSettings()) == Score(
         0.0, False, "expected 'B-48213', got 'It is B-48213'"
     )
 
 
 @pytest.mark.parametrize("text", ["", None])
 def test_no_text_is_not_what_was_expected(text: str | None) -> None:
-    assert exact(case(expected_exact="x"), Output(text), "words") == Score(
+    assert exact(case(expected_exact="x"), Output(text), SuiteSettings()) == Score(
         0.0, False, "expected 'x', got ''"
     )
 
@@ -43,24 +44,24 @@ def test_no_text_is_not_what_was_expected(text: str | None) -> None:
 
 def test_must_contain_wants_all_facts() -> None:
     wanted = case(must_contain=["5 days", "free of charge"])
-    found = must_contain(wanted, Output("It is free of charge and takes 5 DAYS."), "words")
+    found = must_contain(wanted, Output("It is free of charge and takes 5 DAYS."), SuiteSettings())
     assert found == Score(1.0, True, "contains '5 days', 'free of charge'")
-    found = must_contain(wanted, Output("It takes 5 days."), "words")
+    found = must_contain(wanted, Output("It takes 5 days."), SuiteSettings())
     assert found == Score(0.5, False, "missing: 'free of charge'")
-    found = must_contain(wanted, Output("It takes 15 days."), "words")
+    found = must_contain(wanted, Output("It takes 15 days."), SuiteSettings())
     assert found == Score(0.0, False, "missing: '5 days', 'free of charge'")
 
 
 @pytest.mark.parametrize("text", ["", None])
 def test_no_text_contains_nothing(text: str | None) -> None:
-    found = must_contain(case(must_contain=["x"]), Output(text), "words")
+    found = must_contain(case(must_contain=["x"]), Output(text), SuiteSettings())
     assert found == Score(0.0, False, "missing: 'x'")
 
 
 def test_the_suite_says_whether_words_must_be_whole() -> None:
     wanted = case(must_contain=["check"])
-    assert not must_contain(wanted, Output("checkout"), "words").passed
-    assert must_contain(wanted, Output("checkout"), "substrings").passed
+    assert not must_contain(wanted, Output("checkout"), SuiteSettings()).passed
+    assert must_contain(wanted, Output("checkout"), SuiteSettings(matching="substrings")).passed
 
 
 # keywords
@@ -68,13 +69,13 @@ def test_the_suite_says_whether_words_must_be_whole() -> None:
 
 def test_half_of_the_keywords_are_enough_by_default() -> None:
     wanted = case(expected_keywords=["refund", "days"])
-    assert keywords(wanted, Output("A refund."), "words") == Score(
+    assert keywords(wanted, Output("A refund."), SuiteSettings()) == Score(
         0.5, True, "1 of 2 keywords, 0.5 needed; missing: 'days'", 1.0
     )
-    assert keywords(wanted, Output("No."), "words") == Score(
+    assert keywords(wanted, Output("No."), SuiteSettings()) == Score(
         0.0, False, "0 of 2 keywords, 0.5 needed; missing: 'refund', 'days'", 0.0
     )
-    assert keywords(wanted, Output("Refund in 5 days."), "words") == Score(
+    assert keywords(wanted, Output("Refund in 5 days."), SuiteSettings()) == Score(
         1.0, True, "2 of 2 keywords, 0.5 needed", 2.0
     )
 
@@ -111,7 +112,7 @@ def test_the_ratio_is_met_by_the_count_that_it_stands_for(
 ) -> None:
     words = [f"w{number}" for number in range(n)]
     wanted = case(expected_keywords=words, min_keyword_ratio=float(ratio))
-    found = keywords(wanted, Output(" ".join(words[:n_found])), "words")
+    found = keywords(wanted, Output(" ".join(words[:n_found])), SuiteSettings())
     assert (found.value, found.raw_value) == (n_found / n, n_found)
     assert found.passed is passed
 
@@ -121,8 +122,8 @@ def test_a_share_is_met_by_itself_and_not_by_one_word_less(counts: tuple[int, in
     k, n = counts
     words = [f"w{number}" for number in range(n)]
     wanted = case(expected_keywords=words, min_keyword_ratio=k / n)
-    assert keywords(wanted, Output(" ".join(words[:k])), "words").passed
-    assert not keywords(wanted, Output(" ".join(words[: k - 1])), "words").passed
+    assert keywords(wanted, Output(" ".join(words[:k])), SuiteSettings()).passed
+    assert not keywords(wanted, Output(" ".join(words[: k - 1])), SuiteSettings()).passed
 
 
 # must_not_include
@@ -130,25 +131,27 @@ def test_a_share_is_met_by_itself_and_not_by_one_word_less(counts: tuple[int, in
 
 def test_must_not_include_fails_on_any() -> None:
     wanted = case(must_not_include=["guarantee", "inquiry number"])
-    assert must_not_include(wanted, Output("Your order number?"), "words") == Score(
+    assert must_not_include(wanted, Output("Your order number?"), SuiteSettings()) == Score(
         1.0, True, "includes none of 'guarantee', 'inquiry number'"
     )
-    assert must_not_include(wanted, Output("Your INQUIRY  number?"), "words") == Score(
+    assert must_not_include(wanted, Output("Your INQUIRY  number?"), SuiteSettings()) == Score(
         0.0, False, "includes 'inquiry number'"
     )
-    assert must_not_include(wanted, Output("guarantees"), "words").passed
-    assert not must_not_include(wanted, Output("guarantees"), "substrings").passed
+    assert must_not_include(wanted, Output("guarantees"), SuiteSettings()).passed
+    assert not must_not_include(
+        wanted, Output("guarantees"), SuiteSettings(matching="substrings")
+    ).passed
 
 
 def test_an_invisible_sign_hides_no_word() -> None:
     wanted = case(must_not_include=["guarantee"])
-    assert not must_not_include(wanted, Output("guar\u200bantee"), "words").passed
-    assert not must_not_include(wanted, Output("guar\u00adantee"), "words").passed
+    assert not must_not_include(wanted, Output("guar\u200bantee"), SuiteSettings()).passed
+    assert not must_not_include(wanted, Output("guar\u00adantee"), SuiteSettings()).passed
 
 
 @pytest.mark.parametrize("text", ["", None])
 def test_no_text_includes_nothing(text: str | None) -> None:
-    assert must_not_include(case(must_not_include=["x"]), Output(text), "words").passed
+    assert must_not_include(case(must_not_include=["x"]), Output(text), SuiteSettings()).passed
 
 
 # Reasons
@@ -161,7 +164,7 @@ def test_a_reason_is_one_short_printable_line(scorer: Any) -> None:
     for wanted in (HOSTILE, "two\nlines"):
         given_case = case(**{name: wanted if name == "expected_exact" else [wanted]})
         for text in (HOSTILE, "two\nlines", "other"):
-            reason = scorer(given_case, Output(text), "words").reason
+            reason = scorer(given_case, Output(text), SuiteSettings()).reason
             assert reason.isprintable()
             assert len(reason) < 200
 
@@ -177,6 +180,6 @@ def test_no_text_makes_a_scorer_raise(text: str, phrase: str) -> None:
     ):
         name = next(iter(fields))
         value: Any = phrase if name == "expected_exact" else [phrase]
-        verdict = scorer(case(**fields).model_copy(update={name: value}), output, "words")
+        verdict = scorer(case(**fields).model_copy(update={name: value}), output, SuiteSettings())
         assert 0 <= verdict.value <= 1
         assert verdict.reason

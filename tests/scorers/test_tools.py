@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evalnb.cases import Case
 from evalnb.frames import OUTPUTS, NaReason
-from evalnb.golden import GoldenSet
+from evalnb.golden import GoldenSet, SuiteSettings
 from evalnb.scorers import Score, tool_calls
 from evalnb.scoring import score
 from evalnb.systems import Output, ToolCall
@@ -25,7 +25,7 @@ def case(*calls: dict[str, Any], order: str | None = None) -> Case:
 
 
 def verdict(wanted: Case, *made: ToolCall) -> Score:
-    return tool_calls(wanted, Output(None, made), "words")
+    return tool_calls(wanted, Output(None, made), SuiteSettings())
 
 
 def passes(expected: dict[str, Any], arguments: Any) -> bool:
@@ -212,7 +212,10 @@ def test_a_pattern_that_would_never_end_is_a_scorer_error() -> None:
     outputs = OUTPUTS.build([{"case_id": "a", "repeat": 1, "tool_calls": [call]}])
     scores = score(GoldenSet((wanted,)), outputs)
     assert scores["na_reason"].tolist() == [NaReason.SCORER_ERROR]
-    assert scores["error"].tolist() == ["TimeoutError: regex timed out"]
+    assert scores["passed"].isna().all()
+    assert (
+        "the pattern /(.*?,){25}P/ of `t.a` took longer than 1 s on '12,12," in scores["error"][0]
+    )
     assert scores["value"].isna().all()
 
 
@@ -236,6 +239,20 @@ def test_reasons_name_the_calls() -> None:
     assert verdict(case(pattern)).reason == "missing: t(a=[1], b=/x+/); no tool was called"
 
 
+def test_calls_beyond_those_expected_are_named_where_they_are_allowed_too() -> None:
+    for order in ("in_order", "any_order"):
+        found = verdict(case(LOOK, order=order), SEARCH, MADE["look"], MADE["pay"])
+        assert found.passed
+        assert found.reason == "extra: search(q='x'), pay(id=7, cents=100)"
+
+
+def test_a_long_reason_is_cut_with_a_count() -> None:
+    found = verdict(case(LOOK), MADE["look"], *[SEARCH] * 1_000)
+    assert found.reason.endswith("search(q='x') and 990 more")
+    wide = ToolCall("t", {f"a{n}": n for n in range(1_000)})
+    assert verdict(case(LOOK), wide).reason.endswith("a9=9, …)")
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -257,5 +274,5 @@ def test_hostile_calls_give_a_short_printable_reason(call: ToolCall) -> None:
 
 def test_a_case_without_the_expectation_is_a_mistake() -> None:
     plain = Case.model_validate({"id": "a", "input": "Hi", "expected_exact": "x"})
-    with pytest.raises(ValueError, match="case a has no `expected_tool_calls`"):
+    with pytest.raises(ValueError, match="no `expected_tool_calls` to score by"):
         verdict(plain)

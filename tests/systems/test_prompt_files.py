@@ -1,26 +1,25 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import anthropic
+import httpx2
 import pytest
 
 from evalnb.cases import Case
 from evalnb.errors import InputError
-from evalnb.golden import GoldenSet, SuiteSettings
-from evalnb.systems import (
-    CallableSystem,
-    Output,
-    PromptSystem,
-    System,
-    ToolCall,
-    load_system,
-    suite_systems,
-)
-from tests.suites import make_suite
+from evalnb.golden import read_golden
+from evalnb.keys import canonical_request, request_key
+from evalnb.systems import DirectSystem, Output, PromptSystem, System, ToolCall, suite_systems
+from evalnb.systems.prompt_files import Prompt
+from evalnb.tomltext import read_toml
+from tests.suites import REPOSITORY
 from tests.upstreams import FakeUpstream, message, tool_use
 
 PROMPT = """
@@ -62,10 +61,10 @@ def case(**fields: Any) -> Case:
     return Case.model_validate({"id": "a"} | ({} if given else {"input": "Hi"}) | fields)
 
 
-def system(folder: Path, text: str = PROMPT, name: str = "v1") -> PromptSystem:
+def system(folder: Path, text: str = PROMPT, name: str = "v1", files: str = "") -> PromptSystem:
     path = folder / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
-    return load_system(GoldenSet(()), str(path))
+    return PromptSystem(name, read_toml(path, Prompt, "prompt file"), path, files)
 
 
 # Requests
@@ -92,7 +91,7 @@ def test_a_bare_prompt_file_asks_for_nothing_more(tmp_path: Path) -> None:
 
 def test_passages_stand_above_the_question(tmp_path: Path) -> None:
     context = [{"id": "p1", "text": "Refunds take 5 days."}, {"text": "Shipping is free."}]
-    above = "Context:\nRefunds take 5 days.\nShipping is free."
+    above = "Context:\n[p1] Refunds take 5 days.\nShipping is free."
     bare = system(tmp_path, BARE)
     assert bare.request(case(context=context))["messages"] == [
         {"role": "user", "content": f"{above}\n\nQuestion: Hi"}
@@ -175,9 +174,10 @@ def test_a_schema_asks_for_structured_output(tmp_path: Path) -> None:
     assert found["output_config"] == {"effort": "low", "format": "old"}
 
 
-def test_turns_cannot_be_played_yet(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="case a has `turns`, which prompt files cannot play yet"):
-        system(tmp_path).request(case(turns=[{"input": "Hi"}]))
+def test_a_case_with_turns_asks_for_the_first(tmp_path: Path) -> None:
+    prompt = system(tmp_path)
+    played = case(turns=[{"input": "Hi"}, {"input": "Bye"}], state={"user": "u1"})
+    assert prompt.request(played) == prompt.request(case(state={"user": "u1"}))
 
 
 # Prompt files
@@ -207,6 +207,13 @@ def test_all_problems_of_a_prompt_file_are_told(tmp_path: Path) -> None:
     }
 
 
+def test_a_tool_takes_a_json_schema(tmp_path: Path) -> None:
+    tool = '[[tools]]\nname = "look"\ndescription = "Look."\ninput_schema = { type = "integr" }\n'
+    ((field, message),) = problems(tmp_path, BARE + tool)
+    assert field == "tools.0.input_schema"
+    assert message.startswith("must be a JSON Schema: ")
+
+
 @pytest.mark.parametrize("name", ["model", "max_tokens", "messages", "system", "tools", "stream"])
 def test_parameters_do_not_replace_what_the_case_says(tmp_path: Path, name: str) -> None:
     ((field, message),) = problems(tmp_path, f"{BARE}[parameters]\n{name} = 1\n")
@@ -214,34 +221,6 @@ def test_parameters_do_not_replace_what_the_case_says(tmp_path: Path, name: str)
     assert message.startswith(
         f"must not hold `{name}`: the case and the prompt file's own fields say that"
     )
-
-
-def test_a_system_is_found_by_path_or_name(tmp_path: Path) -> None:
-    golden = make_suite(tmp_path / "shop", [{"id": "a", "input": "Hi", "expected_exact": "x"}])
-    (tmp_path / "shop" / "systems" / "v2.toml").write_text(BARE)
-    elsewhere = tmp_path / "v3.toml"
-    elsewhere.write_text(BARE)
-    assert load_system(golden).name == "v1"
-    for name in ("v2", "systems/v2.toml", str(tmp_path / "shop" / "systems" / "v2.toml")):
-        assert (load_system(golden, name).name, load_system(golden, name).model) == ("v2", "m")
-    assert load_system(golden, str(elsewhere)).name == "v3"
-    with pytest.raises(InputError, match="there is no prompt file at v9"):
-        load_system(golden, "v9")
-
-
-def test_all_systems_of_a_suite_are_listed_once(tmp_path: Path) -> None:
-    for setting, names in (
-        ("", ["v1", "v2"]),
-        ('system = "v2"', ["v1", "v2"]),
-        ('system = "other.toml"', ["v1", "v2", "other"]),
-    ):
-        golden = make_suite(
-            tmp_path / "shop", [{"id": "a", "input": "Hi", "expected_exact": "x"}], setting
-        )
-        (tmp_path / "shop" / "systems" / "v2.toml").write_text(BARE)
-        (tmp_path / "shop" / "other.toml").write_text(PROMPT)
-        assert [found.name for found in suite_systems(golden)] == names
-    assert suite_systems(GoldenSet((), SuiteSettings())) == []
 
 
 # Fingerprints
@@ -269,19 +248,27 @@ def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
     assert len({system(tmp_path, text).fingerprint for text in changes}) == len(changes)
 
 
+def test_the_fingerprint_follows_the_files_of_the_suite(tmp_path: Path) -> None:
+    prints = {system(tmp_path, BARE, files=files).fingerprint for files in ("", "a", "b")}
+    assert len(prints) == 3
+
+
 # Answers
 
 
 def answer(prompt: PromptSystem, asked: Case, *answers: dict[str, Any]) -> tuple[Output, list[Any]]:
     """Let a system answer a case with what the API gives in turn; return its requests too."""
     upstream = FakeUpstream(*answers)
+    return asked_by_client(prompt, asked, upstream), upstream.bodies
 
+
+def asked_by_client(prompt: PromptSystem, asked: Case, upstream: FakeUpstream) -> Output:
     async def ask() -> Output:
         http = anthropic.DefaultAsyncHttpxClient(transport=upstream)
         async with anthropic.AsyncAnthropic(api_key="x", http_client=http) as client:
             return await prompt.answer(asked, client)
 
-    return asyncio.run(ask()), upstream.bodies
+    return asyncio.run(ask())
 
 
 def calling(*blocks: dict[str, Any]) -> dict[str, Any]:
@@ -369,9 +356,13 @@ def test_a_scripted_tool_is_played(tmp_path: Path) -> None:
         ({"id": 8}, "broken", True),
         ({"id": 1}, "null", None),
         ({"id": 1.0}, "null", None),
-        ({"id": True}, "No result for these arguments.", True),
-        ({"id": "7"}, "No result for these arguments.", True),
+        ({"id": 9}, "No result for these arguments.", True),
         ({}, "No result for these arguments.", True),
+        (
+            {"id": True},
+            'The arguments do not meet the input_schema:\n$.id: "type": "integer"',
+            True,
+        ),
     ],
 )
 def test_results_are_chosen_by_arguments(
@@ -413,66 +404,128 @@ def test_a_system_that_never_stops_is_stopped_after_eight_steps(tmp_path: Path) 
     assert (output.text, output.stop_reason) == (None, "step_limit")
 
 
-# Functions
-
-
-def plain(case: Case, client: Any) -> str:
-    return "x"
-
-
-async def coroutine(case: Case, client: Any) -> Output:
-    return Output(f"to {case.input}")
-
-
-class Bot:
-    def __call__(self, case: Case, client: Any) -> str:
-        return f"{case.input} {client}"
-
-
-class AsyncBot:
-    async def __call__(self, case: Case, client: Any) -> str:
-        return f"{case.input} {client}"
+def test_a_tool_that_is_not_offered_is_told_to_the_model(tmp_path: Path) -> None:
+    asked = case(tools_mock={**MOCK, "refund": [{"result": "done"}]}, tools=["look"])
+    call = calling(tool_use("refund", {}, "t1"))
+    output, requests = answer(system(tmp_path), asked, call, message("Sorry."))
+    result = requests[1]["messages"][-1]["content"][0]
+    assert result["content"] == "There is no tool 'refund'. There are: look."
+    assert (output.text, output.tool_calls) == ("Sorry.", [ToolCall("refund", {})])
 
 
 @pytest.mark.parametrize(
-    ("function", "name", "is_async"),
+    ("text", "ids"),
     [
-        (plain, "plain", False),
-        (coroutine, "coroutine", True),
-        (partial(plain, client=None), "plain", False),
-        (partial(coroutine, client=None), "coroutine", True),
-        (Bot(), "Bot", False),
-        (AsyncBot(), "AsyncBot", True),
-        (AsyncBot().__call__, "AsyncBot.__call__", True),
+        ('{"retrieved_ids": ["p2", "p1"]}', ["p2", "p1"]),
+        ('{"retrieved_ids": []}', []),
+        ('{"retrieved_ids": ["p2", 1]}', None),
+        ('{"retrieved_ids": "p2"}', None),
+        ('{"answer": 1}', None),
+        ('["p2"]', None),
+        ("{broken", None),
+        ("", None),
     ],
 )
-def test_whatever_can_be_called_is_a_system(function: Any, name: str, is_async: bool) -> None:
-    found = CallableSystem(function)
-    assert (found.name, found.is_async) == (name, is_async)
-    assert isinstance(found, System)
-    assert len(found.fingerprint) == 12
-    assert CallableSystem(function, "mine").name == "mine"
+def test_a_structured_answer_may_name_what_was_retrieved(
+    tmp_path: Path, text: str, ids: list[str] | None
+) -> None:
+    prompt, structured = system(tmp_path, BARE), case(expected_schema={"type": "object"})
+    assert answer(prompt, structured, message(text))[0].retrieved_ids == ids
+    assert answer(prompt, case(), message(text))[0].retrieved_ids is None
 
 
-def test_a_coroutine_function_answers() -> None:
-    client = anthropic.AsyncAnthropic(api_key="x")
-    output = asyncio.run(CallableSystem(coroutine).answer(case(), client))
-    assert output == Output("to Hi")
+def test_turns_are_played(tmp_path: Path) -> None:
+    prompt, asked = system(tmp_path), case(turns=[{"input": "Hi"}, {"input": "Refund it"}])
+    output, requests = answer(prompt, asked, message("Which?"), message("Done."))
+    first = [{"role": "user", "content": "Hi"}]
+    reply = {"role": "assistant", "content": [{"type": "text", "text": "Which?"}]}
+    second = {"role": "user", "content": "Refund it"}
+    assert [request["messages"] for request in requests] == [first, [*first, reply, second]]
+    assert [turn.text for turn in output.turns] == ["Which?", "Done."]
+    assert output.text == "Done."
 
 
-def test_the_fingerprint_of_a_function_follows_its_name_and_module() -> None:
-    prints = {CallableSystem(function).fingerprint for function in (plain, coroutine, Bot())}
-    assert len(prints) == 3
-    assert CallableSystem(plain).fingerprint == CallableSystem(plain, "mine").fingerprint
+def test_every_turn_has_the_passages(tmp_path: Path) -> None:
+    asked = case(turns=[{"input": "Hi"}, {"input": "When?"}], context=[{"text": "In 5 days."}])
+    _, requests = answer(system(tmp_path), asked, message("Yes?"), message("Soon."))
+    contents = [request["messages"][-1]["content"] for request in requests]
+    above = "Context:\nIn 5 days.\n\nQuestion: "
+    assert contents == [f"{above}Hi", f"{above}When?"]
+    assert requests[1]["messages"][0]["content"] == "Hi"
 
 
-def test_a_function_without_a_file_has_a_fingerprint() -> None:
-    # As in a notebook, where the module of a cell's functions is no file.
-    scope: dict[str, Any] = {"__name__": "__main__"}
-    exec("def answer(case, client):\n    return 'x'\n", scope)
-    exec("def other(case, client):\n    return 'y'\n", scope)
-    prints = [CallableSystem(scope[name]).fingerprint for name in ("answer", "other")]
-    assert len({*prints}) == 2
+# Through plain JSON
 
 
-# JSON
+class Access:
+    """Gives what a fake API answers, as plain JSON."""
+
+    def __init__(self, upstream: Any) -> None:
+        self.upstream = upstream
+
+    async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        url = "https://api.anthropic.com/v1/messages"
+        response = self.upstream.handle_request(httpx2.Request("POST", url, json=dict(request)))
+        answered: dict[str, Any] = json.loads(response.content)
+        return answered
+
+    async def post(self, *_: Any, **__: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+def keys(upstream: FakeUpstream) -> list[str]:
+    found = []
+    for request in upstream.requests:
+        betas, kind = request.headers.get("anthropic-beta"), request.headers["content-type"]
+        url, content = str(request.url), request.read()
+        found.append(request_key(canonical_request(request.method, url, betas, content, kind)))
+    return found
+
+
+def test_both_ways_ask_the_same_and_give_the_same() -> None:
+    """The prompt of the project's own suite, with answers that call each of its tools."""
+    golden = read_golden(REPOSITORY / "golden" / "support")
+    (prompt, *_) = suite_systems(golden)
+    assert isinstance(prompt, PromptSystem)
+    assert isinstance(prompt, System)
+    assert isinstance(prompt, DirectSystem)
+    text = {"type": "text", "text": "One moment.", "citations": None}
+    calls = [
+        {**tool_use("lookup_order", {"order_id": "B-77123"}, "toolu_1"), "caller": None},
+        tool_use("refund", {"order_id": None, "amount_cents": 1.0}, "toolu_2"),
+    ]
+    n_steps = 0
+    for asked in golden:
+        answers = [calling(text, *calls), calling(calls[0]), message('{"retrieved_ids": ["a"]}')]
+        upstream, other = FakeUpstream(*answers), FakeUpstream(*answers)
+        through_client = asked_by_client(prompt, asked, other)
+        direct = asyncio.run(prompt.answer_through(asked, Access(upstream)))
+        assert direct == through_client
+        assert upstream.bodies == other.bodies
+        assert keys(upstream) == keys(other)
+        n_steps += len(upstream.requests)
+    assert n_steps > len(golden)
+
+
+def test_answering_through_plain_json_loads_no_sdk(tmp_path: Path) -> None:
+    path = tmp_path / "v1.toml"
+    path.write_text(BARE)
+    script = f"""
+import asyncio, sys
+import evalnb.systems
+from evalnb.cases import Case
+
+assert "anthropic" not in sys.modules
+
+class Access:
+    async def create(self, request):
+        return {{"content": [{{"type": "text", "text": "Hello."}}], "stop_reason": "end_turn"}}
+
+from evalnb.golden import GoldenSet
+system = evalnb.systems.load_system(GoldenSet(()), {str(path)!r})
+output = asyncio.run(system.answer_through(Case(id="a", input="Hi"), Access()))
+assert "anthropic" not in sys.modules
+print(output.text)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("Hello.\n", "")

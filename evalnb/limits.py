@@ -1,0 +1,103 @@
+"""Limits against the baseline: how much longer and slower the answers may be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from evalnb.findings import ROUNDING, SUITE, Row, finding
+from evalnb.frames import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from evalnb.golden import GoldenSet
+
+__all__ = ["limit_rows"]
+
+_MEASURES = {"output_tokens": "output tokens", "latency_ms": "ms"}
+_SETTINGS = {"output_tokens": "max_output_tokens_ratio", "latency_ms": "max_latency_ratio"}
+
+
+def limit_rows(
+    golden: GoldenSet,
+    outputs: pd.DataFrame,
+    before: pd.DataFrame,
+    *,
+    live: bool,
+    waived: Collection[str] = (),
+) -> Iterator[Row]:
+    """Hold what the answers took against the baseline.
+
+    A case counts with its mean over the repeats that were answered, the suite with the total of
+    the cases that both sides have; absolute limits are a scorer.
+
+    Parameters
+    ----------
+    golden : the cases, with their limits and those of the suite
+    outputs, before : outputs frames of the run and of the baseline
+    live : whether the answers were given just now; replay repeats the recorded latency, so that
+        there is none to compare
+    waived : ids of cases that are left out of the total
+
+    Returns
+    -------
+    rows of rule `limits` for what took too much, of a case or of the suite, with the measure as
+    their scorer; and of rule `not_compared` where one side does not say
+    """
+    for measure in _MEASURES if live else ("output_tokens",):
+        now, was = _case_means(outputs, measure), _case_means(before, measure)
+        both = pd.concat({"was": was, "now": now}, axis=1, join="inner")
+        if both.empty and not (now.empty and was.empty):
+            lacking = "this run says" if now.empty else "the baseline says"
+            reason = f"not compared with the baseline: {lacking} nothing of it for these cases"
+            where = {"scorer": measure, "slice": SUITE}
+            yield finding("not_compared", Outcome.NOTE, reason=reason, **where)
+            continue
+        yield from _suite_row(golden, measure, both.drop(index=list(waived), errors="ignore"))
+        yield from _case_rows(golden, measure, both)
+
+
+def _suite_row(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[Row]:
+    limit = getattr(golden.settings.gate, _SETTINGS[measure])
+    was, now = both["was"].sum(), both["now"].sum()
+    if _is_over(now, was, limit):
+        reason = f"the answers to {len(both)} cases took {_took(measure, now, was, limit)}"
+        values = {"scorer": measure, "slice": SUITE, "baseline": was, "candidate": now}
+        yield finding("limits", Outcome.FAIL, reason=reason, **values)
+
+
+def _case_rows(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[Row]:
+    for case in golden:
+        limit = None if case.limits is None else getattr(case.limits, _SETTINGS[measure])
+        if limit is None:
+            continue
+        where = {"case_id": case.id, "scorer": measure}
+        if case.id not in both.index:
+            reason = "has a limit against the baseline, but one of the two says nothing of it"
+            yield finding("not_compared", Outcome.NOTE, reason=reason, **where)
+            continue
+        was, now = float(both["was"][case.id]), float(both["now"][case.id])
+        if _is_over(now, was, limit):
+            reason = f"took {_took(measure, now, was, limit)}"
+            yield finding(
+                "limits", Outcome.FAIL, reason=reason, baseline=was, candidate=now, **where
+            )
+
+
+def _case_means(outputs: pd.DataFrame, measure: str) -> pd.Series:
+    """Return the mean of each case, by its id; sorted, since sums depend on the order."""
+    answered = outputs[outputs["na_reason"].isna() & outputs[measure].notna()]
+    values = answered[["case_id", measure]].sort_values(measure)
+    return values.groupby("case_id")[measure].mean().astype("float64")
+
+
+def _is_over(now: float, before: float, limit: float) -> bool:
+    return now > limit * before * (1 + ROUNDING)
+
+
+def _took(measure: str, now: float, before: float, limit: float) -> str:
+    unit = _MEASURES[measure]
+    times = f", {now / before:.3f} times as much" if before else ""
+    return f"{now:,.0f} {unit}, {before:,.0f} in the baseline{times}; the limit is {limit:g} times"

@@ -1,0 +1,177 @@
+"""What reports say of a run in sentences: plain text, not escaped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evalnb.frames import Outcome, to_records
+from evalnb.reports.numbers import count, difference, interval, money, pass_rate, rate, tokens
+from evalnb.reports.text import cell_text, listing
+from evalnb.reports.views import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "baseline_sentence",
+    "cost_sentences",
+    "holdout_sentences",
+    "outcome_words",
+    "overall_sentence",
+    "why",
+]
+
+_OUTCOMES = {
+    Outcome.PASS: "passed",
+    Outcome.FAIL: "blocked",
+    Outcome.INCONCLUSIVE: "inconclusive",
+}
+_VERBS = (
+    (Outcome.INCONCLUSIVE, "finding leaves it open", "findings leave it open"),
+    (Outcome.FAIL, "finding blocks", "findings block"),
+)
+
+
+def outcome_words(outcome: str, exit_code: int) -> str:
+    """Say how a run went in a word or two."""
+    match exit_code:
+        case 3:
+            return "cassette miss"
+        case 4:
+            return "a fault of evalnb, no decision"
+        case _:
+            return _OUTCOMES.get(Outcome(outcome), outcome)
+
+
+def why(outcome: str, exit_code: int, decision: pd.DataFrame, misses: pd.DataFrame) -> str:
+    """Say what the decision rests on.
+
+    Parameters
+    ----------
+    outcome, exit_code : of the run
+    decision, misses : frames of the run
+
+    Returns
+    -------
+    sentences, "" where there is nothing to say
+    """
+    parts = []
+    if len(misses):
+        parts.append(
+            f"{count(misses['case_id'].nunique(), 'case')} asked for what no cassette holds."
+        )
+    for kind, one, many in _VERBS:
+        rows = decision[decision["outcome"] == kind]
+        if len(rows):
+            parts.append(f"{count(len(rows), one, many)}: {_rules(rows)}.")
+    if outcome == Outcome.FAIL and exit_code == 0:
+        parts.append("Reported only: the exit code is 0 all the same.")
+    return " ".join(parts or ["Nothing blocks."] * (outcome == Outcome.PASS))
+
+
+def overall_sentence(slices: pd.DataFrame) -> str:
+    """Say the pass rate of all cases, what it leaves out, and the baseline's."""
+    overall = slices[slices["slice"] == "all"]
+    if overall.empty:
+        return ""
+    row = overall.iloc[0]
+    text = pass_rate(
+        value=row["pass_rate"],
+        **{
+            name: row[name]
+            for name in ("ci_low", "ci_high", "n_scored", "n_planned", "bound_low", "bound_high")
+        },
+    )
+    if pd.isna(row["baseline_pass_rate"]):
+        return text
+    before = rate(row["baseline_pass_rate"])
+    return f"{text} The baseline has {before} over the {count(row['n_compared'], 'case')} of both."
+
+
+def baseline_sentence(run: Mapping[str, Any]) -> str:
+    """Say what a run is compared with.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    baseline = run["baseline"]
+    if not baseline:
+        return "No baseline: nothing to compare with."
+    run_id, system = (cell_text(baseline[name], limit=100) for name in ("run_id", "system"))
+    text = f"Baseline: run {run_id} of system {system}."
+    if baseline["golden_version"] == run["golden_version"]:
+        return text
+    version = cell_text(baseline["golden_version"], limit=16)
+    return f"{text} It is of another golden version, {version}: only the cases of both compare."
+
+
+def cost_sentences(run: Mapping[str, Any], outputs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say what a run cost, and of how many answers the cost is known.
+
+    Parameters
+    ----------
+    run : a manifest
+    outputs : records of the run's outputs
+    """
+    answered = [row for row in outputs if "na_reason" not in row or "cost_usd" in row]
+    known = [row["cost_usd"] for row in answered if "cost_usd" in row]
+    lines = []
+    if answered:
+        total = money(sum(known)) if known else "not known"
+        lines.append(
+            f"Cost at list price: {total}, {tokens(len(known))} of "
+            f"{count(len(answered), 'answer')} known."
+        )
+    if unknown := run.get("models_without_price"):
+        names = listing([cell_text(name, limit=60) for name in unknown], limit=5)
+        lines.append(f"Warning: no price is known for {names}; what it cost is not in the sum.")
+    return lines
+
+
+def holdout_sentences(rates: pd.DataFrame, looks: pd.DataFrame, golden_version: str) -> list[str]:
+    """Say how holdout cases fare beside the others, and how often they were looked at.
+
+    Parameters
+    ----------
+    rates : as `evalnb.holdout.split_rates` gives them
+    looks : a looks frame
+    golden_version : whose looks are counted
+
+    Returns
+    -------
+    sentences, none where there is no holdout case
+    """
+    rows = {row["metric"]: row for row in to_records(rates)}
+    if not rows:
+        return []
+    said = [_split_sentence(name, rows[name]) for name in ("dev", "holdout")]
+    gap = rows["gap"]
+    if "estimate" in gap:
+        apart = interval(gap["ci_low"], gap["ci_high"])
+        said.append(f"Gap, dev minus holdout: {difference(gap['estimate'])} ({apart}).")
+    of_version = looks[looks["golden_version"] == golden_version]
+    n_opened = int((of_version["kind"] == "cases").sum())
+    n_systems = of_version["system_fingerprint"].nunique()
+    if len(of_version):
+        said.append(
+            f"Looks at this golden version's holdout: {tokens(len(of_version))} by "
+            f"{count(n_systems, 'system')}, {tokens(n_opened)} of them at single cases."
+        )
+    return said
+
+
+def _split_sentence(name: str, row: Mapping[str, Any]) -> str:
+    n_planned = row["n"] + row["n_left_out"]
+    scored = f"{tokens(row['n'])} of {count(n_planned, 'case')} scored"
+    if "estimate" not in row:
+        return f"{name.capitalize()}: {scored}."
+    span = interval(row["ci_low"], row["ci_high"])
+    return f"{name.capitalize()}: pass rate {rate(row['estimate'])} ({span}), {scored}."
+
+
+def _rules(rows: pd.DataFrame) -> str:
+    counts = rows["rule"].value_counts(sort=False)
+    return listing([f"{cell_text(words(rule), limit=100)} {n:,}" for rule, n in counts.items()])

@@ -1,0 +1,16 @@
+"""All figures, as a Markdown table and as JSON."""
+
+from __future__ import annotations
+
+from tests.benchmarks import faults, imports, kills, live, replay, scale
+from tests.benchmarks.figures import report
+
+if __name__ == "__main__":
+    report(
+        live.measure,
+        replay.measure,
+        scale.measure,
+        imports.measure,
+        faults.measure,
+        kills.measure,
+    )
