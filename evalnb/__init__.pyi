@@ -50,6 +50,7 @@ from .scorers import MeasuredOutput as MeasuredOutput
 from .scorers import NotApplicable as NotApplicable
 from .scorers import Score as Score
 from .scorers import retrieval_metrics as retrieval_metrics
+from .scorers import scorers_fingerprint as scorers_fingerprint
 from .scoring import score as score
 from .scoring import slices as slices
 from .scoring import summarize as summarize

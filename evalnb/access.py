@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from evalnb.cassettes import bound
 from evalnb.frames import NaReason
 from evalnb.jsontext import writable_text
-from evalnb.keys import canonical_message_request, canonical_request, request_key
+from evalnb.keys import canonical_message_request, canonical_request, request_key, versioned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,12 +43,14 @@ class ReplayAccess:
         url: str,
         body: Mapping[str, Any],
         *,
+        version: str,
         headers: Mapping[str, str],  # noqa: ARG002 - never recorded
         timeout_s: float,  # noqa: ARG002 - nothing is waited for
     ) -> dict[str, Any]:
         """Return what an HTTP endpoint was recorded to answer."""
         content = json.dumps(body, ensure_ascii=False).encode()
-        return self._taken(canonical_request("POST", url, None, content, "application/json"))
+        request = canonical_request("POST", url, None, content, "application/json")
+        return self._taken(versioned(request, version))
 
     def failure(self, error: BaseException) -> tuple[NaReason, str]:
         """Say what an error means for a case."""

@@ -289,6 +289,18 @@ class Case(_Expectations):
             if any(getattr(part, name, None) is not None for part in parts)
         )
 
+    def conversation(self) -> list[dict[str, Any]]:
+        """Return what was said so far as Messages API messages, the last one the user's.
+
+        Examples
+        --------
+        >>> Case(id="a", input="Hello?", must_contain=["hello"]).conversation()
+        [{'role': 'user', 'content': 'Hello?'}]
+        """
+        if self.messages is None:
+            return [{"role": "user", "content": self.input or ""}]
+        return [message.model_dump() for message in self.messages]
+
     def canonical(self) -> dict[str, Any]:
         """Return the fields that are given, in the order of the schema, as plain JSON values."""
         return {

@@ -35,10 +35,14 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo("evalnb: interrupted; what was done is kept", err=True)
+            _say(
+                "evalnb: interrupted; what was done is kept, and the same command goes on with a "
+                "live run or a recording",
+                err=True,
+            )
             raise typer.Exit(_INTERRUPTED) from None
         except typer.Abort:  # a question that nobody answers
-            typer.echo("evalnb: nothing was changed", err=True)
+            _say("evalnb: nothing was changed", err=True)
             raise typer.Exit(InputError.exit_code) from None
 
 
@@ -77,16 +81,28 @@ ResultsRoot = Annotated[
 AsOf = Annotated[str | None, typer.Option(help="The day that ages are of; today by default.")]
 
 
+def _say(text: str, *, err: bool = False) -> None:
+    """Print; where nobody reads any more, the command goes on and its exit code stays its own."""
+    stream = sys.stderr if err else sys.stdout
+    try:
+        typer.echo(text, err=err)
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 def main() -> None:
     """Run the command line; errors for the user are one message, without a traceback."""
     try:
         app()
     except EvalnbError as error:
-        typer.echo(f"evalnb: {_printable(str(error))}", err=True)
+        _say(f"evalnb: {_printable(str(error))}", err=True)
         sys.exit(error.exit_code)
     except Exception:  # noqa: BLE001 - a fault of ours has an exit code of its own
         traceback.print_exc()
-        typer.echo("evalnb: this is a fault of evalnb; please report it.", err=True)
+        _say("evalnb: this is a fault of evalnb; please report it.", err=True)
         sys.exit(4)
 
 
@@ -148,7 +164,7 @@ def run(
     if resume is not None:
         _check_resumable(resume, mode)
     if (folder / "journal.jsonl").exists():
-        typer.echo(f"{golden.settings.name}: goes on with run {folder.name}", err=True)
+        _say(f"{golden.settings.name}: goes on with run {folder.name}", err=True)
     if path is not None:
         # A bar that is redrawn in place is lost on its way through the notebook.
         values = {**given, **extra, "progress": "log", "run_folder": str(folder.resolve())}
@@ -170,15 +186,13 @@ def run(
         evalnb.write_run(folder, evaluated)
     report = evalnb.read_report(folder)
     written = evalnb.read_run(folder) if notebook else evaluated
-    typer.echo(evalnb.describe_run(written))
-    typer.echo(
+    _say(evalnb.describe_run(written))
+    _say(
         f"  {shown_from_here(folder)}{os.sep} report.html, summary.md, report.json, junit.xml"
         + _notebook_note(path)
     )
     if written.manifest.get("can_go_on"):
-        typer.echo(
-            f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}"
-        )
+        _say(f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}")
     raise typer.Exit(report["exit_code"])
 
 
@@ -202,11 +216,11 @@ def show(
     if not folder.is_dir():
         raise InputError(f"there is no run at {folder}")
     shown = evalnb.read_run(folder)
-    typer.echo(evalnb.describe_run(shown))
+    _say(evalnb.describe_run(shown))
     if cases:
-        typer.echo(evalnb.describe_failing(shown))
+        _say(evalnb.describe_failing(shown))
     for path in sorted(folder.iterdir()):
-        typer.echo(f"  {_printable(shown_from_here(path))}")
+        _say(f"  {_printable(shown_from_here(path))}")
 
 
 @app.command()
@@ -214,22 +228,20 @@ def check(suite: Suite) -> None:
     """Validate a suite and say what it holds and lacks."""
     golden = evalnb.read_golden(suite)
     evalnb.read_waivers(golden)
-    for system in evalnb.suite_systems(golden):
-        if isinstance(system, evalnb.CallableSystem):
-            continue
-        for case in golden:
-            system.request(case)
+    evalnb.scorers_fingerprint(golden)
+    warnings = _check_systems(golden)
     baseline = evalnb.read_baseline(golden) if golden.folder else None
-    typer.echo(f"{golden.settings.name}: {len(golden)} cases, golden version {golden.version}")
+    _say(f"{golden.settings.name}: {len(golden)} cases, golden version {golden.version}")
     field = ""
     for row in evalnb.overview(golden).to_dict("records"):
         if row["field"] != field:
             field = row["field"]
-            typer.echo(f"  {field}")
-        typer.echo(f"    {row['n']:>5}  {_printable(row['value'])}")
+            _say(f"  {field}")
+        _say(f"    {row['n']:>5}  {_printable(row['value'])}")
     ages = evalnb.case_ages(golden, datetime.now(UTC).date())
-    for warning in [*evalnb.suite_warnings(golden, baseline), *evalnb.age_warnings(ages)]:
-        typer.echo(f"  warning: {_printable(warning)}")
+    warnings += [*evalnb.suite_warnings(golden, baseline), *evalnb.age_warnings(ages)]
+    for warning in warnings:
+        _say(f"  warning: {_printable(warning)}")
 
 
 @app.command()
@@ -259,13 +271,13 @@ def record(
         upstream=_upstream(upstream),
     )
     failed = outputs[outputs["na_reason"].notna()]
-    typer.echo(
+    _say(
         f"{golden.settings.name}: {len(outputs)} answers, {cassettes.n_recorded} responses recorded, "
         f"{len(failed)} answers missing"
     )
     for row in failed.to_dict("records"):
         error = "" if row["error"] is None else str(row["error"])
-        typer.echo(_printable(f"  {row['case_id']}: {row['na_reason']} {error}"))
+        _say(_printable(f"  {row['case_id']}: {row['na_reason']} {error}"))
     raise typer.Exit(2 if len(failed) else 0)
 
 
@@ -280,15 +292,13 @@ def cassettes(
     listed = evalnb.cassettes_frame(golden, recorded)
     for row in listed.to_dict("records"):
         used = ", ".join(row["used_by"]) or "UNUSED"
-        typer.echo(
-            _printable(f"{row['key']}  {row['model']}  {row['n_responses']} responses  {used}")
-        )
+        _say(_printable(f"{row['key']}  {row['model']}  {row['n_responses']} responses  {used}"))
     unused = [row["key"] for row in listed.to_dict("records") if not row["used_by"]]
-    typer.echo(f"{len(listed)} cassettes, {len(unused)} unused")
+    _say(f"{len(listed)} cassettes, {len(unused)} unused")
     for name in recorded.foreign():
-        typer.echo(_printable(f"no cassette, left alone: {name}"))
+        _say(_printable(f"no cassette, left alone: {name}"))
     if recorded.misses:
-        typer.echo(
+        _say(
             f"{len(recorded.misses)} requests are not recorded, so what follows them is not known: "
             "record them before pruning"
         )
@@ -296,7 +306,7 @@ def cassettes(
         if recorded.misses:
             raise InputError("nothing was pruned: some cases cannot be replayed to their end")
         recorded.remove(unused)
-        typer.echo(f"{len(unused)} deleted")
+        _say(f"{len(unused)} deleted")
 
 
 @baseline_app.command()
@@ -325,14 +335,15 @@ def accept(
         raise InputError(f"there is no run at {folder}")
     candidate = evalnb.read_run(folder)
     evalnb.check_acceptable(golden, candidate, environment=os.environ, removed=removed or ())
-    typer.echo(
-        f"{golden.settings.name}: run {folder.name} of system {candidate.manifest['system']}"
-    )
+    _say(f"{golden.settings.name}: run {folder.name} of system {candidate.manifest['system']}")
+    changed = _changed_since(golden, candidate)
+    if changed:
+        _say(_printable(f"  warning: {changed}"))
     changes = evalnb.baseline_diff(golden, candidate)
     for line in changes or ["no case changes"]:
-        typer.echo(f"  {_printable(line)}")
+        _say(f"  {_printable(line)}")
     if not yes and not typer.confirm("Accept this run as the baseline?"):
-        typer.echo("nothing was changed")
+        _say("nothing was changed")
         raise typer.Exit(InputError.exit_code)
     evalnb.accept_baseline(
         golden,
@@ -342,13 +353,13 @@ def accept(
         environment=os.environ,
         removed=removed or (),
     )
-    typer.echo(f"accepted; review and commit {shown_from_here(suite / 'baseline')}")
+    _say(f"accepted; review and commit {shown_from_here(suite / 'baseline')}")
     floors = evalnb.proposed_floors(golden, candidate)
     if floors:
-        typer.echo("floors to start with, 0.95 of what was accepted; suite.toml may say:")
-        typer.echo("  [gate.floors]")
+        _say("floors to start with, 0.95 of what was accepted; suite.toml may say:")
+        _say("  [gate.floors]")
     for name, floor in floors.items():
-        typer.echo(f"  {json.dumps(name)} = {floor}")
+        _say(f"  {json.dumps(name)} = {floor}")
 
 
 @golden_app.command()
@@ -365,7 +376,7 @@ def log(
     else:
         lines = evalnb.describe_log(evalnb.golden_log(suite))
     for line in lines:
-        typer.echo(_printable(line))
+        _say(_printable(line))
 
 
 @golden_app.command()
@@ -387,18 +398,18 @@ def prune(
         waived=[waiver.case for waiver in evalnb.read_waivers(golden)],
     )
     for line in evalnb.describe_pruning(proposal, ages):
-        typer.echo(_printable(line))
+        _say(_printable(line))
     ids = list(proposal.loc[proposal["proposed"], "case_id"])
     if not ids:
         return
     if not write:
-        typer.echo("nothing was changed: add --write to take them out")
+        _say("nothing was changed: add --write to take them out")
         return
     if len(ids) == len(golden):
         raise InputError("nothing was changed: not one case would be left")
     evalnb.write_golden(golden.remove(ids))
     removed = "".join(f" --removed {case_id}" for case_id in ids)
-    typer.echo(
+    _say(
         f"{len(ids)} taken out; run the suite, then accept with\n  evalnb baseline accept "
         f"{shlex.quote(shown_from_here(suite))} --reason 'pruned'{removed}"
     )
@@ -407,7 +418,35 @@ def prune(
 @local_app.command()
 def fetch() -> None:
     """Get the weights of the local model, once."""
-    typer.echo(f"the weights are at {evalnb.fetch_weights()}")
+    _say(f"the weights are at {evalnb.fetch_weights()}")
+
+
+def _check_systems(golden: evalnb.GoldenSet) -> list[str]:
+    """Hold every case against the systems; say what does not fit another than the suite's own."""
+    own = evalnb.load_system(golden) if golden.folder else None
+    warnings = []
+    for system in evalnb.suite_systems(golden):
+        if isinstance(system, evalnb.CallableSystem):
+            continue
+        try:
+            for case in golden:
+                system.request(case)
+        except InputError as error:
+            if system == own:
+                raise
+            warnings.append(str(error))
+    return warnings
+
+
+def _changed_since(golden: evalnb.GoldenSet, run: evalnb.Run) -> str | None:
+    """Say that the system of a run is another one by now."""
+    try:
+        system = evalnb.load_system(golden, run.manifest["system"])
+    except InputError:  # it ran from elsewhere
+        return None
+    if system.fingerprint == run.manifest["system_fingerprint"]:
+        return None
+    return f"the system {system.name} changed since this run: run it again to accept what it is now"
 
 
 def _upstream(name: Literal["anthropic", "local"] | None) -> Any:

@@ -180,7 +180,13 @@ class SdkAccess:
         return response
 
     async def post(
-        self, url: str, body: Mapping[str, Any], *, headers: Mapping[str, str], timeout_s: float
+        self,
+        url: str,
+        body: Mapping[str, Any],
+        *,
+        version: str,
+        headers: Mapping[str, str],
+        timeout_s: float,
     ) -> dict[str, Any]:
         """Return the JSON object that an HTTP endpoint answers; headers are never recorded.
 
@@ -194,7 +200,7 @@ class SdkAccess:
             url,
             headers={**headers, "content-type": "application/json"},
             content=json.dumps(body, ensure_ascii=False).encode(),
-            extensions={ENDPOINT: True, TIMEOUT_S: timeout_s},
+            extensions={ENDPOINT: version, TIMEOUT_S: timeout_s},
         )
         response = await self._sent(request)
         return dict(response.extensions[MESSAGE])
@@ -283,7 +289,7 @@ def _sync_client(
 
 _NO_CREDENTIALS = (
     "there are no credentials for Anthropic's API: set ANTHROPIC_API_KEY, or record from the "
-    "local model with `--upstream local`"
+    "local model with `evalnb record SUITE --upstream local`"
 )
 
 

@@ -47,6 +47,7 @@ class RunControl:
         self._spent = spent_usd
         self._reserved = 0.0
         self._lock = threading.Lock()
+        self._short_of: str | None = None
 
     @property
     def counts_cost(self) -> bool:
@@ -65,6 +66,11 @@ class RunControl:
         if self._budget is not None and self._spent >= self._budget - _ROUNDING:
             return NaReason.BUDGET
         return None
+
+    def why(self, reason: NaReason) -> str:
+        """Say why nothing more is asked."""
+        short_of = self._short_of if reason is NaReason.BUDGET else None
+        return short_of or f"the run's {reason} is reached"
 
     def remaining_s(self) -> float:
         """Return how many seconds the run has left."""
@@ -102,6 +108,10 @@ class RunControl:
             )
         with self._lock:
             if self._spent + bound > self._budget + _ROUNDING:
+                self._short_of = (
+                    f"the next request can cost up to {bound:.4f} US dollars, and "
+                    f"{self._spent:.4f} of {self._budget:.4f} are spent"
+                )
                 return NaReason.BUDGET
             if self._spent + self._reserved + bound > self._budget + _ROUNDING:
                 return None

@@ -171,7 +171,7 @@ def exit_code(decision: pd.DataFrame) -> int:
 
 _NO_BASELINE = (
     "there is no baseline to compare with yet: look at this run, then accept it with "
-    "`evalnb baseline accept`"
+    "`evalnb baseline accept SUITE --reason WHY`"
 )
 
 

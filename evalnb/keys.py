@@ -22,10 +22,11 @@ __all__ = [
     "leaves",
     "request_key",
     "stable_block",
+    "versioned",
 ]
 
 CanonicalRequest = dict[str, Any]
-"""`method`, `path`, `query` (sorted pairs), `betas` (sorted) and `body`."""
+"""`method`, `path`, `query` (sorted pairs), `betas` (sorted), `body`; an endpoint's `version`."""
 
 # Transport, bookkeeping and price: they do not change the answer.
 _LEFT_OUT_OF_BODY = frozenset(
@@ -97,6 +98,11 @@ def canonical_message_request(body: Mapping[str, Any]) -> CanonicalRequest:
         "betas": [],
         "body": _canonical_body(body),
     }
+
+
+def versioned(request: CanonicalRequest, version: str) -> CanonicalRequest:
+    """Return the canonical request to an HTTP endpoint of a version; "" is none."""
+    return {**request, "version": version} if version else request
 
 
 def request_key(request: CanonicalRequest) -> str:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PatientTransport", "RunStopped"]
 
+_Result = httpx2.Response | httpx2.TransportError
+
 _POLL_S = 0.05
 _MESSAGES_PATHS = ("/v1/messages", "/v1/complete")
 _SPEND_LIMIT = "enforced_spend_limit_reached"
@@ -105,7 +107,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
                 try:
                     response = self._send(request)
                     cost_usd = self._cost_usd(response, reserved)
-                    result: httpx2.Response | httpx2.TransportError = response
+                    result: _Result = response
                 except httpx2.TransportError as error:
                     result, cost_usd = error, reserved  # who knows how far it came
                 finally:
@@ -114,7 +116,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             wait = self._after(request, result, attempt)
             if wait is None:
                 return _timed(result, ended - started)
-            self._sleep(wait)
+            self._sleep(wait, result)
         raise AssertionError("the last attempt stands")
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -131,7 +133,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
                 try:
                     response = await self._asend(request)
                     cost_usd = self._cost_usd(response, reserved)
-                    result: httpx2.Response | httpx2.TransportError = response
+                    result: _Result = response
                 except httpx2.TransportError as error:
                     result, cost_usd = error, reserved
                 finally:
@@ -140,7 +142,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             wait = self._after(request, result, attempt)
             if wait is None:
                 return _timed(result, ended - started)
-            await self._asleep(wait)
+            await self._asleep(wait, result)
         raise AssertionError("the last attempt stands")
 
     def close(self) -> None:
@@ -197,25 +199,33 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             self._control.stop(fault)
             raise RunStopped(str(fault)) from fault
         if isinstance(reserved, NaReason):
-            raise _stopped(reserved)
+            raise self._stopped(reserved)
         return reserved
 
-    def _check_going(self) -> None:
+    def _check_going(self, failed: _Result | None = None) -> None:
         if self._control.fatal is not None:
             raise RunStopped(str(self._control.fatal))
         reason = self._control.stopped()
         if reason is not None:
-            raise _stopped(reason)
+            raise self._stopped(reason, failed)
 
-    def _sleep(self, seconds: float) -> None:
+    def _stopped(self, reason: NaReason, failed: _Result | None = None) -> RunStopped:
+        """Note with the case, whatever its application makes of it, that the run is at its end."""
+        binding = bound()
+        if binding is not None:
+            binding.stopped = reason
+        last = "" if failed is None else f"; the last attempt failed: {_said(failed)}"
+        return RunStopped(self._control.why(reason) + last)
+
+    def _sleep(self, seconds: float, failed: _Result | None = None) -> None:
         """Wait, but not beyond the end of the run."""
         time.sleep(max(0.0, min(seconds, self._control.remaining_s())))
-        self._check_going()
+        self._check_going(failed)
 
-    async def _asleep(self, seconds: float) -> None:
+    async def _asleep(self, seconds: float, failed: _Result | None = None) -> None:
         if seconds > 0:
             await anyio.sleep(max(0.0, min(seconds, self._control.remaining_s())))
-        self._check_going()
+        self._check_going(failed)
 
     def _cost_usd(self, response: httpx2.Response, reserved: float) -> float:
         """Return what a response cost; where it does not say, what it can have cost at most."""
@@ -240,19 +250,17 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         return self._pace.wait_s(attempt, verdict.retry_after)
 
 
-def _timed(result: httpx2.Response | httpx2.TransportError, seconds: float) -> httpx2.Response:
+def _timed(result: _Result, seconds: float) -> httpx2.Response:
     if isinstance(result, httpx2.TransportError):
         raise result
     result.extensions = {**result.extensions, LATENCY: 1000 * seconds}
     return result
 
 
-def _stopped(reason: NaReason) -> RunStopped:
-    """Note with the case, whatever its application makes of it, that the run is at its end."""
-    binding = bound()
-    if binding is not None:
-        binding.stopped = reason
-    return RunStopped(f"the run asks nothing more: {reason}")
+def _said(result: _Result) -> str:
+    if isinstance(result, httpx2.Response):
+        return f"status {result.status_code}"
+    return f"{type(result).__name__}: {result}"
 
 
 def _verdict(request: httpx2.Request, result: httpx2.Response | Exception) -> _Verdict:

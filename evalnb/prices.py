@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["request_bound_usd", "response_cost_usd"]
 
 _PER_TOKEN = 1e-6
-_UNSEEN_TOKENS = 2000
-"""More than the API adds to a request of its own accord, for tools and the like."""
+_UNSEEN_TOKENS = 100
+_UNSEEN_TOOL_TOKENS = 2000
+"""More than the API adds to a request of its own accord, and for tools and schemas."""
 
 
 def response_cost_usd(response: Mapping[str, Any]) -> float | None:
@@ -57,8 +58,8 @@ def response_cost_usd(response: Mapping[str, Any]) -> float | None:
 def request_bound_usd(body: Mapping[str, Any], n_bytes: int) -> float | None:
     """Return the most that one request of the Messages API can cost at list price.
 
-    A token is at least a byte of the request; every one of them is taken to be written to the
-    dearest cache, and the answer to be as long as it may.
+    A token is at least a byte of the request; with any `cache_control` every one of them is taken
+    to be written to the dearest cache. The answer is taken to be as long as it may.
 
     Parameters
     ----------
@@ -80,10 +81,12 @@ def request_bound_usd(body: Mapping[str, Any], n_bytes: int) -> float | None:
     rows: list[Mapping[str, Any]] = row.get("tiers") or [row]
     if body.get("speed") == "fast":
         rows = [{**entry, **(row.get("fast_mode") or {})} for entry in rows]
-    kinds = ("input", "cache_write_5m", "cache_write_1h")
+    cached = "cache_control" in json.dumps(body)
+    kinds = ("input", "cache_write_5m", "cache_write_1h") if cached else ("input",)
+    unseen = _UNSEEN_TOKENS + _UNSEEN_TOOL_TOKENS * bool(body.keys() & {"tools", "output_config"})
     prompt = max(float(entry[kind]) for entry in rows for kind in kinds if kind in entry)
     output = max(float(entry["output"]) for entry in rows)
-    tokens_usd = (prompt * (n_bytes + _UNSEEN_TOKENS) + output * max_tokens) * _PER_TOKEN
+    tokens_usd = (prompt * (n_bytes + unseen) + output * max_tokens) * _PER_TOKEN
     return tokens_usd * float(_table()["multipliers"]["inference_geo_us"]) + searches
 
 

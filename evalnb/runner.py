@@ -278,7 +278,8 @@ class _Work:
             return done
         stopped = self.control.stopped()
         if stopped is not None:
-            return {"case_id": case.id, "repeat": repeat, "na_reason": stopped}
+            error = self.control.why(stopped)
+            return {"case_id": case.id, "repeat": repeat, "na_reason": stopped, "error": error}
         with bind(case.id, repeat) as binding:
             try:
                 row = await self._answered(case, repeat, binding)
@@ -389,9 +390,15 @@ def _usage(binding: Binding) -> dict[str, Any]:
     messages = [
         entry for entry in binding.exchanges if isinstance(entry.response.get("usage"), dict)
     ]
-    if not messages:
+    if not binding.exchanges:
         return {}
-    latencies = [entry.latency_ms for entry in messages if entry.latency_ms is not None]
+    latencies = [entry.latency_ms for entry in binding.exchanges if entry.latency_ms is not None]
+    asked = {
+        "latency_ms": sum(latencies) if latencies else None,
+        "request_keys": [entry.key for entry in binding.exchanges],
+    }
+    if not messages:
+        return asked
     costs = [response_cost_usd(entry.response) for entry in messages]
     last = messages[-1].response
     return {
@@ -402,8 +409,7 @@ def _usage(binding: Binding) -> dict[str, Any]:
         "cache_read_tokens": _total(messages, "cache_read_input_tokens"),
         "cache_write_tokens": _total(messages, "cache_creation_input_tokens"),
         "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
-        "latency_ms": sum(latencies) if latencies else None,
-        "request_keys": [entry.key for entry in binding.exchanges],
+        **asked,
     }
 
 

@@ -17,6 +17,7 @@ from evalnb.scorers import (
     own_score,
     suite_scorers,
 )
+from evalnb.scorers.base import quoted
 from evalnb.stats.estimates import wilson
 from evalnb.systems import Output, ToolCall
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["case_scorers", "repeat_passes", "score", "scorer_names", "slices", "summarize"]
 
+_SHOWN_ERROR = 160
 _JUDGED = {"rubric": "rubric", "reference": "reference"}
 """Expectations that need a judge, with the name of the scorer that will have it."""
 
@@ -372,13 +374,18 @@ def _mean_scores(scores: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def _reasons(scores: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return what failed and what is missing by accident, each once."""
     lines = [
-        f"{row['scorer']}: not scored, {row['na_reason']}"
+        f"{row['scorer']}: not scored, {_why_missing(row)}"
         if "na_reason" in row
         else f"{row['scorer']}: {row['reason']}"
         for row in scores
         if row.get("passed") is False or is_accident_record(row)
     ]
     return list(dict.fromkeys(lines))
+
+
+def _why_missing(row: Mapping[str, Any]) -> str:
+    error = row.get("error")
+    return f"{row['na_reason']}: {quoted(error, limit=_SHOWN_ERROR)}" if error else row["na_reason"]
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], baseline: Mapping[str, float]) -> dict[str, Any]:

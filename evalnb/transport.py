@@ -19,7 +19,7 @@ import httpx2
 from evalnb.cassettes import BINDING_HEADER, bound, rebind
 from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.jsontext import JsonProblem, parse_json
-from evalnb.keys import CanonicalRequest, canonical_request, request_key
+from evalnb.keys import CanonicalRequest, canonical_request, request_key, versioned
 from evalnb.pace import MAX_ATTEMPTS
 from evalnb.sse import message_from_events, message_to_events
 
@@ -45,7 +45,7 @@ _MESSAGES_PATH = "/v1/messages"
 _ENDING_PATHS = frozenset({_MESSAGES_PATH, "/v1/complete"})
 _RECORDABLE_PATHS = _ENDING_PATHS | {"/v1/messages/count_tokens"}
 ENDPOINT = "evalnb_endpoint"
-"""Name of a request's extension: it goes to an HTTP endpoint under test, not to the Messages API."""
+"""Name of a request's extension: the version of the HTTP endpoint under test that it goes to."""
 LATENCY = "evalnb_latency_ms"
 """Name of a response's extension: milliseconds that its own attempt took."""
 MESSAGE = "evalnb_message"
@@ -157,6 +157,8 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             content,
             request.headers.get("content-type"),
         )
+        if ENDPOINT in request.extensions:
+            canonical = versioned(canonical, request.extensions[ENDPOINT])
         with rebind(request.headers.pop(BINDING_HEADER, None)):
             slot = self._cassettes.slot(request_key(canonical))
             place = _Place(self._cassettes, slot, canonical, ENDPOINT in request.extensions)

@@ -185,6 +185,7 @@ class HttpSystem:
             answer = await access.post(
                 self.endpoint.url,
                 self.request(asked),
+                version=self.endpoint.version,
                 headers=_Headers(self.name, self.endpoint.headers),
                 timeout_s=self.endpoint.timeout_s,
             )

@@ -96,9 +96,15 @@ class ModelAccess(Protocol):
         """Return the response to a Messages API request, both as plain JSON values."""
 
     async def post(
-        self, url: str, body: Mapping[str, Any], *, headers: Mapping[str, str], timeout_s: float
+        self,
+        url: str,
+        body: Mapping[str, Any],
+        *,
+        version: str,
+        headers: Mapping[str, str],
+        timeout_s: float,
     ) -> dict[str, Any]:
-        """Return the JSON object that an HTTP endpoint answers.
+        """Return the JSON object that an HTTP endpoint answers; its version is part of the key.
 
         Headers are never recorded, and read only where the endpoint is asked: their values may
         come from an environment that a replay does not have.

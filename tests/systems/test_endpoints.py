@@ -43,9 +43,15 @@ class Access:
         raise NotImplementedError
 
     async def post(
-        self, url: str, body: Mapping[str, Any], *, headers: Mapping[str, str], timeout_s: float
+        self,
+        url: str,
+        body: Mapping[str, Any],
+        *,
+        version: str,
+        headers: Mapping[str, str],
+        timeout_s: float,
     ) -> Any:
-        post = {"url": url, "body": dict(body), "timeout_s": timeout_s}
+        post = {"url": url, "body": dict(body), "version": version, "timeout_s": timeout_s}
         self.posts.append(post | ({"headers": dict(headers)} if self.sends else {}))
         return self.answers.pop(0)
 
@@ -107,7 +113,7 @@ def test_url_headers_and_time_come_from_the_file(tmp_path: Path) -> None:
     asyncio.run(endpoint(tmp_path, text).answer_through(case(), access))
     headers = {"x-shop": "de", "x-home": os.environ["HOME"]}
     assert access.posts == [
-        {"url": URL, "body": {"input": "Hi"}, "timeout_s": 2.5, "headers": headers}
+        {"url": URL, "body": {"input": "Hi"}, "version": "", "timeout_s": 2.5, "headers": headers}
     ]
 
 
