@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from evalnb.cassettes import bound
 from evalnb.frames import NaReason
 from evalnb.jsontext import writable_text
-from evalnb.keys import canonical_message_request, canonical_request, request_key, versioned
+from evalnb.keys import canonical_message_request, endpoint_request, request_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +49,7 @@ class ReplayAccess:
     ) -> dict[str, Any]:
         """Return what an HTTP endpoint was recorded to answer."""
         content = json.dumps(body, ensure_ascii=False).encode()
-        request = canonical_request("POST", url, None, content, "application/json")
-        return self._taken(versioned(request, version))
+        return self._taken(endpoint_request(url, content, version))
 
     def failure(self, error: BaseException) -> tuple[NaReason, str]:
         """Say what an error means for a case."""

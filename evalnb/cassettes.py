@@ -106,6 +106,8 @@ class Binding:
     misses: list[Miss] = field(default_factory=list)
     incomplete: set[str] = field(default_factory=set)
     """Keys of the requests whose last response broke off."""
+    failed: tuple[NaReason, str] | None = None
+    """Why the latest request got no answer; None where it got one."""
     stopped: NaReason | None = None
     """Why a request of it was not sent any more: the run was at its end."""
     token: str = field(default_factory=lambda: str(next(_tokens)))

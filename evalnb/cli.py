@@ -173,7 +173,7 @@ def run(
         evaluated = evalnb.evaluate(
             golden,
             under_test,
-            run_id=folder.name,
+            run_id=folder.resolve().name if resume else folder.name,
             as_of=day,
             mode=mode,
             repeats=repeats,

@@ -24,7 +24,7 @@ from evalnb.systems import CallableSystem, DirectSystem
 from evalnb.transport import ENDPOINT, MESSAGE, TIMEOUT_S, CassetteTransport, Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from evalnb.cases import Case
     from evalnb.cassettes import Cassettes
@@ -39,6 +39,7 @@ REPLAY_KEY = "replay"
 
 _SDK_RETRIES = 2
 _SHOWN_BYTES = 500
+_SHORTEST_SECRET = 6
 _OWN_ARGUMENTS = ("model", "max_tokens", "messages", "system", "tools")
 
 
@@ -202,7 +203,10 @@ class SdkAccess:
             content=json.dumps(body, ensure_ascii=False).encode(),
             extensions={ENDPOINT: version, TIMEOUT_S: timeout_s},
         )
-        response = await self._sent(request)
+        try:
+            response = await self._sent(request)
+        except RequestError as error:
+            raise RequestError(error.status, _without(str(error), headers.values())) from error
         return dict(response.extensions[MESSAGE])
 
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
@@ -249,6 +253,14 @@ class RequestError(Exception):
     def __init__(self, status: int, message: str) -> None:
         self.status = status
         super().__init__(message)
+
+
+def _without(text: str, secrets: Iterable[str]) -> str:
+    """Take out of a text what a server may have repeated of a request's headers."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, "[credentials]")
+    return text
 
 
 def _direct_headers(client: anthropic.AsyncAnthropic) -> dict[str, str] | None:

@@ -33,7 +33,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
-        self._proxies: dict[tuple[str, str], str | None] = {}
+        self._proxies = _Proxies()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and read its response whole.
@@ -55,7 +55,8 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                 data=await request.aread(),
                 headers=[*headers, _ENCODINGS],
                 allow_redirects=False,
-                proxy=self._proxy(request.url),
+                proxy=self._proxies(request.url),
+                timeout=_timeout(request),
             ) as response:
                 content = await response.read()
                 return httpx2.Response(
@@ -90,39 +91,59 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             # How many requests are under way at once is decided above.
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
 
-    def _proxy(self, url: httpx2.URL) -> str | None:
-        """Return the proxy for a URL; aiohttp itself would read the environment every time."""
-        place = (url.scheme, url.host)
-        if place not in self._proxies:
-            proxies = urllib.request.getproxies()
-            bypassed = urllib.request.proxy_bypass(url.host)
-            self._proxies[place] = None if bypassed else proxies.get(url.scheme)
-        return self._proxies[place]
-
 
 class HttpTransport(httpx2.BaseTransport):
-    """Sends requests of synchronous clients; made for the first one, since TLS takes time."""
+    """Sends requests of synchronous clients, through the proxies that the environment names.
+
+    Connections are made for the first request, since TLS takes time.
+    """
 
     def __init__(self) -> None:
-        self._transport: httpx2.HTTPTransport | None = None
+        self._transports: dict[str | None, httpx2.HTTPTransport] = {}
+        self._proxies = _Proxies()
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request."""
         with self._lock:
-            if self._transport is None:
-                self._transport = httpx2.HTTPTransport()
-        return self._transport.handle_request(request)
+            proxy = self._proxies(request.url)
+            if proxy not in self._transports:
+                self._transports[proxy] = httpx2.HTTPTransport(proxy=proxy)
+        return self._transports[proxy].handle_request(request)
 
     def close(self) -> None:
         """Close the connections."""
-        if self._transport is not None:
-            self._transport.close()
+        for transport in self._transports.values():
+            transport.close()
+
+
+class _Proxies:
+    """The proxies that the environment names, looked up once a host."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], str | None] = {}
+
+    def __call__(self, url: httpx2.URL) -> str | None:
+        """Return the proxy for a URL, None where there is none."""
+        place = (url.scheme, url.host)
+        if place not in self._known:
+            bypassed = urllib.request.proxy_bypass(url.host)
+            proxies = {} if bypassed else urllib.request.getproxies()
+            self._known[place] = proxies.get(url.scheme)
+        return self._known[place]
+
+
+def _timeout(request: httpx2.Request) -> aiohttp.ClientTimeout:
+    seconds: dict[str, float | None] = request.extensions.get("timeout") or {}
+    return aiohttp.ClientTimeout(
+        total=None,
+        sock_connect=seconds.get("connect", _CONNECT_S),
+        sock_read=seconds.get("read"),
+    )
 
 
 def _described(response: aiohttp.ClientResponse) -> list[tuple[str, str]]:

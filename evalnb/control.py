@@ -40,6 +40,7 @@ class RunControl:
     ) -> None:
         self.timeout_s = timeout_s
         self.fatal: InputError | None = None
+        self.ended = False
         self.on_fatal: Callable[[], object] = lambda: None
         self._max_minutes = max_minutes
         self._deadline: float | None = None
@@ -58,6 +59,10 @@ class RunControl:
         """Let the time of the run begin."""
         if self._max_minutes is not None:
             self._deadline = time.monotonic() + 60 * self._max_minutes
+
+    def end(self) -> None:
+        """Let no thread of an application that was left behind ask any more."""
+        self.ended = True
 
     def stopped(self) -> NaReason | None:
         """Return why no further case is begun, None while the run goes on."""

@@ -331,9 +331,10 @@ OUTPUTS = FrameSchema(
 
 `tool_calls` is a list of `{"name", "arguments"}` in order, `messages` the trajectory as
 Messages API messages, `turns` the `{"text", "tool_calls", "stop_reason"}` of each turn of a played
-conversation, `retrieved_ids` a ranking of passage ids, `request_keys` the cassette keys of its requests, `model` the id as the API
-returned it, `output_hash` a hash of text and tool calls. `cost_usd` is what its requests cost at
-list price, in replay what they cost when they were recorded; NA where a model has no known price.
+conversation, `retrieved_ids` a ranking of passage ids, `request_keys` the cassette keys of its
+requests, `model` the id as the API returned it, `output_hash` a hash of text and tool calls.
+`cost_usd` is what its requests cost at list price, in replay what they cost when they were
+recorded; NA where a model has no known price.
 """
 
 SCORES = FrameSchema(

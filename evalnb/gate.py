@@ -136,7 +136,7 @@ def decide(
         rows += _changes(golden, baseline, system_fingerprint)
     rows += floor_rows(golden.settings.gate.floors, counts)
     if red_team:
-        rows += [*_unsafe(unsettled), *_ignored(waivers)]
+        rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
     rows += _expired(waivers, as_of)
     if unused_cassettes:
         reason = (
@@ -471,6 +471,14 @@ def _unsafe(unsettled: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     for case_id, reasons in found.items():
         reason = f"fails in a red-team suite: {'; '.join(sorted(reasons))}"
         yield finding("safety", Outcome.FAIL, case_id=case_id, reason=reason)
+
+
+def _unknown(counts: pd.DataFrame) -> Iterator[Row]:
+    """Name the cases that nothing scored: nobody knows whether they are safe."""
+    whole = counts[(counts["scorer"] == CASE) & (counts["n_scored"] == 0)]
+    for case_id in whole["case_id"]:
+        reason = "is not scored, and a red-team suite has to know"
+        yield finding("na", Outcome.INCONCLUSIVE, case_id=case_id, reason=reason)
 
 
 def _ignored(waivers: Iterable[Waiver]) -> Iterator[Row]:

@@ -34,6 +34,7 @@ _SYNC_SECONDS = 1.0
 UNFINISHED = frozenset(
     {
         NaReason.SERVER,
+        NaReason.BAD_REQUEST,
         NaReason.DEADLINE,
         NaReason.BUDGET,
         NaReason.INCOMPLETE,
@@ -186,6 +187,8 @@ class Journal:
                 return
 
     def _append(self, line: Mapping[str, Any]) -> tuple[int, int]:
+        if self._file < 0:
+            raise InputError(f"the run has ended: nothing more is written to {self.path}")
         raw = json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         try:
             written = os.write(self._file, raw)

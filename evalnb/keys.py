@@ -19,14 +19,14 @@ __all__ = [
     "canonical_message_request",
     "canonical_request",
     "differing_paths",
+    "endpoint_request",
     "leaves",
     "request_key",
     "stable_block",
-    "versioned",
 ]
 
 CanonicalRequest = dict[str, Any]
-"""`method`, `path`, `query` (sorted pairs), `betas` (sorted), `body`; an endpoint's `version`."""
+"""`method`, `path`, `query` (sorted pairs), `betas` (sorted), `body`; of an endpoint, `endpoint` and `version` too."""
 
 # Transport, bookkeeping and price: they do not change the answer.
 _LEFT_OUT_OF_BODY = frozenset(
@@ -100,9 +100,17 @@ def canonical_message_request(body: Mapping[str, Any]) -> CanonicalRequest:
     }
 
 
-def versioned(request: CanonicalRequest, version: str) -> CanonicalRequest:
-    """Return the canonical request to an HTTP endpoint of a version; "" is none."""
-    return {**request, "version": version} if version else request
+def endpoint_request(url: str, content: bytes, version: str) -> CanonicalRequest:
+    """Return the canonical form of a request to an HTTP endpoint under test.
+
+    Parameters
+    ----------
+    url : of the endpoint; all of it counts, since another endpoint answers otherwise
+    content : the body's bytes
+    version : what the suite calls the endpoint's release
+    """
+    request = canonical_request("POST", url, None, content, "application/json")
+    return {**request, "endpoint": url.partition("?")[0], "version": version}
 
 
 def request_key(request: CanonicalRequest) -> str:

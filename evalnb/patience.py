@@ -24,7 +24,7 @@ from evalnb.frames import NaReason
 from evalnb.pace import Pace, retry_after_s
 from evalnb.prices import response_cost_usd
 from evalnb.sse import message_from_events
-from evalnb.transport import LATENCY, TIMEOUT_S
+from evalnb.transport import ENDPOINT, LATENCY, TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -203,6 +203,8 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         return reserved
 
     def _check_going(self, failed: _Result | None = None) -> None:
+        if self._control.ended:
+            raise RunStopped("the run has ended")
         if self._control.fatal is not None:
             raise RunStopped(str(self._control.fatal))
         reason = self._control.stopped()
@@ -234,16 +236,16 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         cost_usd = response_cost_usd(_message(response))
         return reserved if cost_usd is None else cost_usd
 
-    def _after(
-        self, request: httpx2.Request, result: httpx2.Response | Exception, attempt: int
-    ) -> float | None:
+    def _after(self, request: httpx2.Request, result: _Result, attempt: int) -> float | None:
         """Return how long to wait before the next attempt, None where this one stands."""
         verdict = _verdict(request, result)
         if verdict.fatal is not None:
             self._control.stop(InputError(verdict.fatal))
-        if not verdict.full:
+        if not verdict.again:
             self._pace.accepted()
         if not verdict.again or attempt == self._max_attempts:
+            return None
+        if ENDPOINT in request.extensions and _may_have_acted(result):
             return None
         if verdict.full:
             return self._pace.refused(attempt, verdict.retry_after)
@@ -257,13 +259,20 @@ def _timed(result: _Result, seconds: float) -> httpx2.Response:
     return result
 
 
+def _may_have_acted(result: _Result) -> bool:
+    """Tell whether a service may have done what it was asked, though it did not say so."""
+    return isinstance(result, httpx2.TransportError) and not isinstance(
+        result, (httpx2.ConnectError, httpx2.ConnectTimeout)
+    )
+
+
 def _said(result: _Result) -> str:
     if isinstance(result, httpx2.Response):
         return f"status {result.status_code}"
     return f"{type(result).__name__}: {result}"
 
 
-def _verdict(request: httpx2.Request, result: httpx2.Response | Exception) -> _Verdict:
+def _verdict(request: httpx2.Request, result: _Result) -> _Verdict:
     if isinstance(result, Exception):
         return _Verdict(again=True)
     status = result.status_code

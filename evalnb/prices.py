@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["request_bound_usd", "response_cost_usd"]
 
 _PER_TOKEN = 1e-6
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+)
+_MOST = 2**53
 _UNSEEN_TOKENS = 100
 _UNSEEN_TOOL_TOKENS = 2000
 """More than the API adds to a request of its own accord, and for tools and schemas."""
@@ -38,7 +45,7 @@ def response_cost_usd(response: Mapping[str, Any]) -> float | None:
         inference and web searches count as the usage says.
     """
     model, usage = response.get("model"), response.get("usage") or {}
-    if not all(isinstance(number, int) for number in _tokens(usage).values()):
+    if not _is_readable(usage):
         return None
     if model == LOCAL_MODEL:
         return 0.0
@@ -98,6 +105,22 @@ def _most_searches(body: Mapping[str, Any]) -> float | None:
     if not all(isinstance(number, int) for number in uses):
         return None
     return sum(number for number in uses if isinstance(number, int)) * _web_search_usd()
+
+
+def _is_readable(usage: Any) -> bool:
+    """Tell whether a usage has counts where counts are to be; an endpoint may say anything."""
+    if not isinstance(usage, dict):
+        return False
+    parts = [usage.get(name) or {} for name in ("cache_creation", "server_tool_use")]
+    if not all(isinstance(part, dict) for part in parts):
+        return False
+    creation, searches = parts
+    counts = [
+        *(usage.get(name) for name in _COUNTS),
+        creation.get("ephemeral_1h_input_tokens"),
+        searches.get("web_search_requests"),
+    ]
+    return all(count is None or (type(count) is int and 0 <= count < _MOST) for count in counts)
 
 
 def _tokens(usage: Mapping[str, Any]) -> dict[str, int]:

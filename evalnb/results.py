@@ -226,7 +226,7 @@ def _read_records(path: Path) -> Iterator[dict[str, Any]]:
     """Read the lines of an older run quickly, without the checks of `read_run`."""
     try:
         with path.open("rb") as file:
-            yield from map(from_json, file)
+            yield from (row for row in map(from_json, file) if isinstance(row, dict))
     except (OSError, ValueError):
         return
 

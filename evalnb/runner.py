@@ -26,7 +26,7 @@ from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.frames import OUTPUTS, NaReason
 from evalnb.pace import Pace
 from evalnb.prices import response_cost_usd
-from evalnb.systems import STEP_LIMIT, DirectSystem, Output
+from evalnb.systems import STEP_LIMIT, DirectSystem, HttpSystem, Output
 from evalnb.systems.playing import play
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ _COMPLETE = frozenset(
 # Ends at which an answer without text and without a tool call is an outcome of the system.
 _WITHOUT_ANSWER = frozenset({"refusal", STEP_LIMIT})
 
+_MOST = 2**53
+"""More tokens than any response has."""
 _FIRST_CASES = 5
 """Where none of so many first answers has a request that the API accepts, no other will."""
 
@@ -162,10 +164,11 @@ async def run_async(
             raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
         cassettes = Cassettes(golden.folder / "cassettes", mode, journal=journal)
     limits = golden.settings.live
+    bounded = cassettes.mode != "replay"
     control = RunControl(
         timeout_s=limits.timeout_s,
-        max_minutes=max_minutes or limits.max_minutes,
-        budget_usd=budget_usd or limits.budget_usd,
+        max_minutes=(max_minutes or limits.max_minutes) if bounded else None,
+        budget_usd=(budget_usd or limits.budget_usd) if bounded else None,
         spent_usd=_spent_usd(journal),
     )
     work = _Work(
@@ -178,8 +181,11 @@ async def run_async(
     )
     plan = [(case, repeat) for case in golden for repeat in range(1, repeats + 1)]
     async with aclosing(work.access):
-        with _bar(len(plan), progress) as advance:
-            await work.do(plan, advance)
+        try:
+            with _bar(len(plan), progress) as advance:
+                await work.do(plan, advance)
+        finally:
+            control.end()
     if cassettes.faults:
         raise cassettes.faults[0]
     missing = len(plan) - len(work.rows)
@@ -222,7 +228,7 @@ def _access(
         control=control,
         pace=Pace(),
         concurrency=concurrency,
-        needs_key=upstream is None and not replays and not hasattr(system, "url"),
+        needs_key=upstream is None and not replays and not isinstance(system, HttpSystem),
     )
 
 
@@ -288,6 +294,8 @@ class _Work:
                     error if isinstance(error, InputError) else InputError(str(error))
                 )
                 await anyio.sleep_forever()  # until the group is cancelled
+            if self.control.fatal is not None:  # what came of it is no answer
+                await anyio.sleep_forever()
             self._check_first(row)
         if self.journal is not None:
             self.journal.put_output(row)
@@ -334,6 +342,9 @@ def _row_of(
         return row | {"na_reason": NaReason.MISS, "error": _misses_text(binding)}
     if binding.stopped is not None:
         return row | {"na_reason": binding.stopped, "error": error}
+    if binding.failed is not None:
+        # An apology for it is no answer of the system.
+        return row | {"na_reason": binding.failed[0], "error": error or binding.failed[1]}
     if binding.incomplete:
         broken = error or "a response broke off or could not be read"
         return row | {"na_reason": NaReason.INCOMPLETE, "error": broken}
@@ -370,6 +381,10 @@ def _writable(answer: Output | str) -> dict[str, Any]:
         "turns": [_content(turn) for turn in output.turns] or None,
         "retrieved_ids": None if output.retrieved_ids is None else list(output.retrieved_ids),
     }
+    if not isinstance(output.stop_reason, (str, NoneType)):
+        raise TypeError(f"a stop reason must be text. Got {output.stop_reason!r}.")
+    if not all(isinstance(name, str) for name in output.retrieved_ids or ()):
+        raise TypeError("retrieved ids must be text")
     written = json.dumps(content, ensure_ascii=False, allow_nan=False)
     plain: dict[str, Any] = json.loads(written.encode("utf-8", "replace"))
     return plain
@@ -403,7 +418,9 @@ def _usage(binding: Binding) -> dict[str, Any]:
     last = messages[-1].response
     return {
         "model": last.get("model") if isinstance(last.get("model"), str) else None,
-        "stop_reason": last.get("stop_reason"),
+        "stop_reason": last.get("stop_reason")
+        if isinstance(last.get("stop_reason"), str)
+        else None,
         "input_tokens": _total(messages, "input_tokens"),
         "output_tokens": _total(messages, "output_tokens"),
         "cache_read_tokens": _total(messages, "cache_read_input_tokens"),
@@ -416,7 +433,8 @@ def _usage(binding: Binding) -> dict[str, Any]:
 def _total(messages: Sequence[Exchange], name: str) -> int | None:
     """Return a sum of counts, None where one of them is no count."""
     counts = [entry.response["usage"].get(name) or 0 for entry in messages]
-    return sum(counts) if all(type(count) is int for count in counts) else None
+    readable = all(type(count) is int and 0 <= count < _MOST for count in counts)
+    return sum(counts) if readable else None
 
 
 def _unusable(given: Mapping[str, Any], stop_reason: str | None) -> NaReason | None:

@@ -18,8 +18,9 @@ import httpx2
 
 from evalnb.cassettes import BINDING_HEADER, bound, rebind
 from evalnb.errors import EvalnbError, InputError, MissError
+from evalnb.frames import NaReason
 from evalnb.jsontext import JsonProblem, parse_json
-from evalnb.keys import CanonicalRequest, canonical_request, request_key, versioned
+from evalnb.keys import CanonicalRequest, canonical_request, endpoint_request, request_key
 from evalnb.pace import MAX_ATTEMPTS
 from evalnb.sse import message_from_events, message_to_events
 
@@ -107,7 +108,8 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             if self._upstream is None:
                 raise self._fault(_NOWHERE)
             started = time.perf_counter()
-            response = self._upstream.handle_request(request)
+            with place.failing():
+                response = self._upstream.handle_request(request)
             try:
                 body = response.read()
             finally:
@@ -126,7 +128,8 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             if self._async_upstream is None:
                 raise self._fault(_NOWHERE)
             started = time.perf_counter()
-            response = await self._async_upstream.handle_async_request(request)
+            with place.failing():
+                response = await self._async_upstream.handle_async_request(request)
             try:
                 body = await response.aread()
             finally:
@@ -150,15 +153,17 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         The SDK retries through this transport, and so does an application that caught an error:
         the retry takes the slot of the attempt that failed.
         """
-        canonical = canonical_request(
-            request.method,
-            str(request.url),
-            request.headers.get("anthropic-beta"),
-            content,
-            request.headers.get("content-type"),
-        )
         if ENDPOINT in request.extensions:
-            canonical = versioned(canonical, request.extensions[ENDPOINT])
+            version = request.extensions[ENDPOINT]
+            canonical = endpoint_request(str(request.url), content, version)
+        else:
+            canonical = canonical_request(
+                request.method,
+                str(request.url),
+                request.headers.get("anthropic-beta"),
+                content,
+                request.headers.get("content-type"),
+            )
         with rebind(request.headers.pop(BINDING_HEADER, None)):
             slot = self._cassettes.slot(request_key(canonical))
             place = _Place(self._cassettes, slot, canonical, ENDPOINT in request.extensions)
@@ -190,6 +195,8 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         message = self._whole_message(place.request["path"], response, body)
         if message is None and response.status_code == 200:
             place.break_off()
+        elif message is None:
+            place.fail(response.status_code)
         if message is not None:
             took_ms = 1000 * (time.perf_counter() - started)
             latency_ms = response.extensions.get(LATENCY, took_ms)
@@ -268,6 +275,26 @@ class _Place:
         if binding is not None:
             binding.exchanges.append(exchange)
             binding.incomplete.discard(self.slot.key)
+            binding.failed = None
+
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        """Note that no response came, whatever the application makes of it."""
+        try:
+            yield
+        except httpx2.TransportError as error:
+            self._note_failure(NaReason.SERVER, f"no answer: {error}")
+            raise
+
+    def fail(self, status: int) -> None:
+        """Note that the response was an error."""
+        reason = NaReason.BAD_REQUEST if status == 400 else NaReason.SERVER
+        self._note_failure(reason, f"status {status}")
+
+    def _note_failure(self, reason: NaReason, said: str) -> None:
+        binding = bound()
+        if binding is not None and (self.request["path"] in _ENDING_PATHS or self.is_endpoint):
+            binding.failed = (reason, said)
 
     def break_off(self) -> None:
         """Note that the response was no whole one."""

@@ -966,6 +966,7 @@ def test_a_red_team_suite_has_no_budget_of_missing_values() -> None:
     decision = compare(suite, frame, frame)
     assert said(decision) == [
         ("na", "inconclusive", None, None, None),
+        ("na", "inconclusive", "a", None, None),
         ("not_compared", "note", "a", "exact", None),
     ]
     assert decision["reason"].tolist()[:1] == [
@@ -1020,3 +1021,18 @@ def test_a_fall_in_one_slice_blocks_though_every_case_passes_and_the_mean_holds(
     assert said(decision) == [("drift", "fail", None, "keywords", f"{field}={values[1]}")]
     assert decision[["baseline", "candidate"]].iloc[0].tolist() == [1.0, 0.5]
     assert exit_code(decision) == 1
+
+
+def test_a_red_team_case_that_only_a_judge_could_score_is_not_safe(tmp_path: Path) -> None:
+    cases = [
+        {"id": "a", "input": "Hi.", "must_contain": ["hello"]},
+        {"id": "b", "input": "Hi.", "rubric": ["Declines."]},
+    ]
+    golden = make_suite(tmp_path / "shop", cases, "red_team = true\n")
+    outputs = OUTPUTS.build(
+        {"case_id": name, "repeat": 1, "text": "Hello.", "output_hash": name} for name in "ab"
+    )
+    decision = decide(golden, score(golden, outputs), None, as_of=date(2026, 6, 1))
+    rows = decision[decision["rule"] == "na"]
+    assert rows["case_id"].tolist() == ["b"]
+    assert rows["outcome"].tolist() == ["inconclusive"]

@@ -49,9 +49,8 @@ def live(golden: GoldenSet, standin: StandIn, system: Any = None, **options: Any
         golden,
         system or load_system(golden),
         mode="live",
-        upstream=LoopbackUpstream(standin.url),
         progress="none",
-        **{"concurrency": 16, **options},
+        **{"concurrency": 16, "upstream": LoopbackUpstream(standin.url), **options},
     )
 
 
@@ -144,17 +143,85 @@ def test_what_every_case_would_meet_stops_the_run_with_what_is_done_kept(
 
 
 def test_a_fatal_error_counts_where_the_application_swallows_it(golden: GoldenSet) -> None:
-    async def apologetic(case: Case, client: anthropic.AsyncAnthropic) -> str:
-        try:
-            return await streaming(case, client)
-        except Exception:
-            return "Sorry, something went wrong."
-
     with (
         StandIn(faults={"401": 1.0}) as standin,
         pytest.raises(InputError, match="does not accept the key"),
     ):
         live(golden, standin, CallableSystem(apologetic))
+
+
+async def apologetic(case: Case, client: anthropic.AsyncAnthropic) -> str:
+    try:
+        return await streaming(case, client)
+    except Exception:
+        return "Sorry, something went wrong."
+
+
+def test_an_apology_for_a_fatal_error_is_no_answer(golden: GoldenSet, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    system = CallableSystem(apologetic)
+    with StandIn(rules=[{"contains": "number 5", "fault": "402"}]) as standin:
+        journal = Journal(path, {})
+        with pytest.raises(InputError, match="wants to be paid"):
+            live(golden, standin, system, journal=journal)
+        journal.close()
+        standin.set(rules=[])
+        journal = Journal(path, {})
+        outputs = live(golden, standin, system, journal=journal)
+        journal.close()
+    assert reasons(outputs) == {}
+    assert not outputs["text"].str.contains("Sorry").any()
+
+
+class Impatient(LoopbackUpstream):
+    max_attempts = 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"), [("529", "server"), ("disconnect", "server"), ("400", "bad_request")]
+)
+def test_an_apology_for_an_api_that_failed_is_no_answer(
+    golden: GoldenSet, fault: str, reason: str
+) -> None:
+    with StandIn(rules=[{"contains": "number 7?", "fault": fault}]) as standin:
+        outputs = live(golden, standin, CallableSystem(apologetic), upstream=Impatient(standin.url))
+    assert reasons(outputs) == {reason: 1}
+
+
+def test_an_application_that_asks_another_way_has_answered(golden: GoldenSet) -> None:
+    async def resourceful(case: Case, client: anthropic.AsyncAnthropic) -> str:
+        try:
+            return await streaming(case, client)
+        except Exception:
+            other = case.model_copy(update={"input": "Where is it?"})
+            return await streaming(other, client)
+
+    with StandIn(rules=[{"contains": "number 7?", "fault": "529"}]) as standin:
+        outputs = live(
+            golden, standin, CallableSystem(resourceful), upstream=Impatient(standin.url)
+        )
+    assert reasons(outputs) == {}
+
+
+def test_a_thread_that_is_left_behind_asks_no_more(golden: GoldenSet) -> None:
+    def stubborn(case: Case, client: anthropic.Anthropic) -> str:
+        return " ".join(blocking(case, client) for _ in range(20))
+
+    rules = [{"contains": "number 3?", "fault": "402"}]
+    with StandIn(latency=30, rules=rules) as standin:
+        with pytest.raises(InputError, match="wants to be paid"):
+            live(golden, standin, CallableSystem(stubborn), concurrency=4)
+        at_the_end = standin.stats()["requests"]
+        time.sleep(0.5)
+        # What was under way at the end may still arrive.
+        assert standin.stats()["requests"] <= at_the_end + 4
+
+
+def test_a_replay_has_all_the_time_in_the_world(tmp_path: Path) -> None:
+    cases = [{"id": "a", "input": "Hello?", "must_contain": ["hello"], "tools": []}]
+    golden = make_suite(tmp_path / "shop", cases, "[live]\nmax_minutes = 0.0000001\n")
+    outputs = run(golden, load_system(golden), progress="none")
+    assert reasons(outputs) == {"miss": 1}
 
 
 def test_a_spend_limit_stops_the_run_and_is_not_asked_again(golden: GoldenSet) -> None:

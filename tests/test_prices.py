@@ -77,3 +77,19 @@ def test_a_refusal_is_billed_only_after_output() -> None:
     assert cost("claude-opus-5-5", "refusal", input_tokens=1000, output_tokens=10) == (
         pytest.approx((1000 * 4 + 10 * 20) / 1e6)
     )
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "much",
+        {"input_tokens": "12"},
+        {"input_tokens": -1},
+        {"input_tokens": 10**30},
+        {"cache_creation": "x"},
+        {"cache_creation": {"ephemeral_1h_input_tokens": "3"}},
+        {"server_tool_use": {"web_search_requests": "one"}},
+    ],
+)
+def test_a_usage_that_cannot_be_read_has_no_price(usage: Any) -> None:
+    assert response_cost_usd({"model": "claude-haiku-5-5", "usage": usage}) is None

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from evalnb.baseline import Baseline
     from evalnb.runs import Run
 
-__all__ = ["DIFFERENCES", "Earlier", "Part", "differences", "earlier_baseline", "word_differences"]
+__all__ = [
+    "DIFFERENCES",
+    "Earlier",
+    "Part",
+    "differences",
+    "earlier_baseline",
+    "found",
+    "states",
+    "word_differences",
+]
 
 Record = dict[str, Any]
 

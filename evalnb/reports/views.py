@@ -20,6 +20,8 @@ __all__ = [
     "decision_rows",
     "failing",
     "failing_records",
+    "holdout_rates",
+    "looks_by_version",
     "not_scored",
     "slice_rates",
     "words",

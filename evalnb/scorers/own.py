@@ -24,6 +24,9 @@ __all__ = ["check_own_scorer", "own_score", "scorers_fingerprint", "suite_scorer
 
 _PASSES_FROM = 0.5
 
+_MEASURES = frozenset({"output_tokens", "latency_ms"})
+"""What the gate calls the figures that it limits, where it else names a scorer."""
+
 
 def suite_scorers(golden: GoldenSet, taken: frozenset[str]) -> dict[str, OwnScorer]:
     """Import the scorers that a suite names in `[scorers]`.
@@ -60,9 +63,10 @@ def check_own_scorer(name: str, function: Any, taken: frozenset[str]) -> None:
         raise ValueError(
             f"a scorer's name is 1 to 64 letters, digits, _ and -, a letter first. Got {name!r}."
         )
-    if name in taken:
+    names = taken | _MEASURES
+    if name in names:
         raise ValueError(
-            f"{name!r} is taken. Give the scorer a name that is none of {', '.join(sorted(taken))}."
+            f"{name!r} is taken. Give the scorer a name that is none of {', '.join(sorted(names))}."
         )
     if not callable(function):
         raise TypeError(f"{name!r} must be a function of case and output. Got {function!r}.")
