@@ -27,12 +27,13 @@ class ReplayAccess:
     n_workers = 1
     """Nothing is waited for: more at once would be no faster."""
 
-    def __init__(self, cassettes: Cassettes) -> None:
+    def __init__(self, system: DirectSystem, cassettes: Cassettes) -> None:
+        self._system = system
         self._cassettes = cassettes
 
-    async def answer(self, system: DirectSystem, case: Case) -> Output:
-        """Let a system answer a case."""
-        return await system.answer_through(case, self)
+    async def answer(self, case: Case) -> Output:
+        """Let the system answer a case."""
+        return await self._system.answer_through(case, self)
 
     async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the recorded response to a Messages API request."""

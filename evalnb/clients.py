@@ -17,11 +17,12 @@ from evalnb.connections import AiohttpTransport, HttpTransport
 from evalnb.errors import InputError
 from evalnb.frames import NaReason
 from evalnb.jsontext import writable_text
+from evalnb.keys import canonical_message_request, endpoint_request
 from evalnb.names import LOCAL_MODEL
 from evalnb.pace import MAX_ATTEMPTS, Pace
 from evalnb.patience import PatientTransport
 from evalnb.systems import CallableSystem, DirectSystem
-from evalnb.transport import ENDPOINT, MESSAGE, TIMEOUT_S, CassetteTransport, Upstream
+from evalnb.transport import ENDPOINT, TIMEOUT_S, CassetteTransport, Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from evalnb.cases import Case
     from evalnb.cassettes import Cassettes
     from evalnb.control import RunControl
+    from evalnb.keys import CanonicalRequest
     from evalnb.systems import Output, System
 
 __all__ = ["REPLAY_KEY", "SdkAccess", "async_client", "sync_client", "upstream_of"]
@@ -91,6 +93,7 @@ class SdkAccess:
 
     Parameters
     ----------
+    system : what answers
     cassettes : where responses are taken from and stored
     upstream : where to ask for what they do not hold; None for Anthropic's API
     control : bounds of the run
@@ -106,6 +109,7 @@ class SdkAccess:
 
     def __init__(
         self,
+        system: System | DirectSystem,
         cassettes: Cassettes,
         upstream: Upstream | None,
         *,
@@ -114,6 +118,8 @@ class SdkAccess:
         concurrency: int,
         needs_key: bool,
     ) -> None:
+        self._system = system
+        self._direct = system if isinstance(system, DirectSystem) else None
         self._needs_key = needs_key
         # A case that waits to ask again must not keep another from asking.
         self.n_workers = concurrency if cassettes.mode == "replay" else 2 * concurrency
@@ -134,20 +140,21 @@ class SdkAccess:
         self._url = self._asynchronous.base_url.join("v1/messages")
         self._headers = _direct_headers(self._asynchronous)
 
-    async def answer(self, system: System | DirectSystem, case: Case) -> Output | str:
-        """Let a system answer a case; a synchronous function runs on a thread of its own."""
-        if isinstance(system, DirectSystem):
-            return await system.answer_through(case, self)
+    async def answer(self, case: Case) -> Output | str:
+        """Let the system answer a case; a synchronous function runs on a thread of its own."""
+        if self._direct is not None:
+            return await self._direct.answer_through(case, self)
         binding = bound()
         # The client says whose it is, since not every thread inherits a context variable.
         headers = {BINDING_HEADER: binding.token} if binding else {}
-        if isinstance(system, CallableSystem) and not system.is_async:
+        if isinstance(self._system, CallableSystem) and not self._system.is_async:
             client = self._synchronous_client().with_options(default_headers=headers)
-            function: Any = partial(system.function, case, client)
+            function: Any = partial(self._system.function, case, client)
             return await anyio.to_thread.run_sync(
                 function, abandon_on_cancel=True, limiter=self._threads
             )
-        return await system.answer(case, self._asynchronous.with_options(default_headers=headers))
+        asked: System = self._system  # type: ignore[assignment]
+        return await asked.answer(case, self._asynchronous.with_options(default_headers=headers))
 
     async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the response to a Messages API request, as the API gave it.
@@ -167,8 +174,7 @@ class SdkAccess:
             headers=self._headers,
             content=json.dumps(request, ensure_ascii=False).encode(),
         )
-        response = await self._sent(sent)
-        return dict(response.extensions[MESSAGE])
+        return await self._asked(sent, canonical_message_request(request))
 
     async def _create_by_sdk(self, request: Mapping[str, Any]) -> dict[str, Any]:
         own = {name: request[name] for name in _OWN_ARGUMENTS if name in request}
@@ -196,30 +202,30 @@ class SdkAccess:
         RequestError
             If it answers anything else, or not in time.
         """
+        content = json.dumps(body, ensure_ascii=False).encode()
         request = httpx2.Request(
             "POST",
             url,
             headers={**headers, "content-type": "application/json"},
-            content=json.dumps(body, ensure_ascii=False).encode(),
+            content=content,
             extensions={ENDPOINT: version, TIMEOUT_S: timeout_s},
         )
         try:
-            response = await self._sent(request)
+            return await self._asked(request, endpoint_request(str(request.url), content, version))
         except RequestError as error:
             raise RequestError(error.status, _without(str(error), headers.values())) from error
-        return dict(response.extensions[MESSAGE])
 
-    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+    async def _asked(self, request: httpx2.Request, canonical: CanonicalRequest) -> dict[str, Any]:
         try:
-            response = await self._transport.handle_async_request(request)
+            exchange, response = await self._transport.exchange(request, canonical)
         except httpx2.TransportError as error:
             raise RequestError(0, f"no answer: {error}") from error
-        if response.status_code != 200:
-            said = writable_text(response.content[:_SHOWN_BYTES].decode(errors="replace"))
-            raise RequestError(response.status_code, f"status {response.status_code}: {said}")
-        if response.extensions.get(MESSAGE) is None:
+        if exchange is not None:
+            return dict(exchange.response)
+        if response is None or response.status_code == 200:
             raise RequestError(200, "the answer broke off, or is no JSON object")
-        return response
+        said = writable_text(response.content[:_SHOWN_BYTES].decode(errors="replace"))
+        raise RequestError(response.status_code, f"status {response.status_code}: {said}")
 
     def failure(self, error: BaseException) -> tuple[NaReason, str]:
         """Say what an error means for a case, without the credentials that it may repeat."""
@@ -267,8 +273,11 @@ def _direct_headers(client: anthropic.AsyncAnthropic) -> dict[str, str] | None:
     """Return what a request without the SDK needs, None where its credentials may change."""
     if client.api_key is None:
         return None
-    headers = client.default_headers
-    return {name: value for name, value in headers.items() if isinstance(value, str)}
+    return {
+        name: value
+        for name, value in client.default_headers.items()
+        if isinstance(value, str) and not name.lower().startswith("x-stainless-")
+    }
 
 
 def _async_client(

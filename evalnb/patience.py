@@ -96,7 +96,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request of a synchronous client."""
         content = request.read()
-        body = _json(content)
+        body = _json(content) if self._control.counts_cost else {}
         for attempt in range(1, self._max_attempts + 1):
             with self._places:
                 while (pause := self._pace.pause_s()) > 0:
@@ -122,7 +122,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request of an asynchronous client."""
         content = await request.aread()
-        body = _json(content)
+        body = _json(content) if self._control.counts_cost else {}
         for attempt in range(1, self._max_attempts + 1):
             async with self._limiter:
                 while (pause := self._pace.pause_s()) > 0:
@@ -178,7 +178,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         if self._async_upstream is None:
             raise RuntimeError("this transport has no asynchronous upstream")
         try:
-            with anyio.fail_after(timeout_s):
+            async with asyncio.timeout(timeout_s):
                 response = await self._async_upstream.handle_async_request(request)
                 try:
                     await response.aread()

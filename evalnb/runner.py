@@ -172,8 +172,6 @@ async def run_async(
         spent_usd=_spent_usd(journal),
     )
     work = _Work(
-        system,
-        cassettes,
         control,
         _access(system, cassettes, upstream, control, concurrency),
         journal,
@@ -199,7 +197,7 @@ class _Access(Protocol):
 
     n_workers: int
 
-    async def answer(self, system: Any, case: Case) -> Output | str: ...
+    async def answer(self, case: Case) -> Output | str: ...
 
     def failure(self, error: BaseException) -> tuple[NaReason, str]: ...
 
@@ -214,7 +212,7 @@ def _access(
     concurrency: int,
 ) -> _Access:
     if cassettes.mode == "replay" and isinstance(system, DirectSystem):
-        return ReplayAccess(cassettes)
+        return ReplayAccess(system, cassettes)
     from evalnb.clients import SdkAccess, upstream_of  # the SDK takes long to import
 
     replays = cassettes.mode == "replay"
@@ -223,6 +221,7 @@ def _access(
     if upstream is not None and upstream.max_concurrency is not None:
         concurrency = min(concurrency, upstream.max_concurrency)
     return SdkAccess(
+        system,
         cassettes,
         upstream,
         control=control,
@@ -243,8 +242,6 @@ def _spent_usd(journal: Journal | None) -> float:
 class _Work:
     """The cases of one run, being answered."""
 
-    system: System | DirectSystem
-    cassettes: Cassettes
     control: RunControl
     access: _Access
     journal: Journal | None
@@ -315,7 +312,7 @@ class _Work:
         given: dict[str, Any] = {}
         failure: tuple[NaReason, str] | None = None
         try:
-            given = _writable(await play(case, partial(self.access.answer, self.system)))
+            given = _writable(await play(case, self.access.answer))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # it is the run that is stopped

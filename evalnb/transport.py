@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ENDPOINT",
     "LATENCY",
-    "MESSAGE",
     "CassetteFault",
     "CassetteMiss",
     "CassetteTransport",
@@ -49,8 +48,6 @@ ENDPOINT = "evalnb_endpoint"
 """Name of a request's extension: the version of the HTTP endpoint under test that it goes to."""
 LATENCY = "evalnb_latency_ms"
 """Name of a response's extension: milliseconds that its own attempt took."""
-MESSAGE = "evalnb_message"
-"""Name of a response's extension: its JSON object, where it is whole and no error."""
 TIMEOUT_S = "evalnb_timeout_s"
 """Name of a request's extension: how many seconds an attempt may take, if not the run's own."""
 _POLL_S = 0.02
@@ -99,7 +96,7 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of a synchronous client."""
         content = request.read()
-        with self._place(request, content) as place:
+        with self._place(request, _canonical(request, content)) as place:
             while not place.claim():
                 time.sleep(_POLL_S)
             exchange = self._take(place)
@@ -111,30 +108,48 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             with place.failing():
                 response = self._upstream.handle_request(request)
             try:
-                body = response.read()
+                response.read()
             finally:
                 response.close()
-            return self._record(request, place, response, body, started)
+            self._record(place, response, started)
+            return _handed_on(request, response)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of an asynchronous client."""
         content = await request.aread()
-        with self._place(request, content) as place:
+        exchange, response = await self.exchange(request, _canonical(request, content))
+        if response is not None:
+            return _handed_on(request, response)
+        if exchange is None:
+            raise self._fault(_NOWHERE)
+        return _answer(request, content, exchange)
+
+    async def exchange(
+        self, request: httpx2.Request, canonical: CanonicalRequest
+    ) -> tuple[Exchange | None, httpx2.Response | None]:
+        """Answer a request of those who need no response that a client can read.
+
+        Returns
+        -------
+        the exchange, None where there was no whole answer; and the response, None where none was
+        asked for
+        """
+        with self._place(request, canonical) as place:
             while not place.claim():
                 await anyio.sleep(_POLL_S)
             exchange = self._take(place)
             if exchange is not None:
-                return _answer(request, content, exchange)
+                return exchange, None
             if self._async_upstream is None:
                 raise self._fault(_NOWHERE)
             started = time.perf_counter()
             with place.failing():
                 response = await self._async_upstream.handle_async_request(request)
             try:
-                body = await response.aread()
+                await response.aread()
             finally:
                 await response.aclose()
-            return self._record(request, place, response, body, started)
+            return self._record(place, response, started), response
 
     def close(self) -> None:
         """Close the synchronous upstream."""
@@ -147,23 +162,12 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             await self._async_upstream.aclose()
 
     @contextmanager
-    def _place(self, request: httpx2.Request, content: bytes) -> Iterator[_Place]:
+    def _place(self, request: httpx2.Request, canonical: CanonicalRequest) -> Iterator[_Place]:
         """Take a slot for a request, and give it back where it gets no answer to keep.
 
         The SDK retries through this transport, and so does an application that caught an error:
         the retry takes the slot of the attempt that failed.
         """
-        if ENDPOINT in request.extensions:
-            version = request.extensions[ENDPOINT]
-            canonical = endpoint_request(str(request.url), content, version)
-        else:
-            canonical = canonical_request(
-                request.method,
-                str(request.url),
-                request.headers.get("anthropic-beta"),
-                content,
-                request.headers.get("content-type"),
-            )
         with rebind(request.headers.pop(BINDING_HEADER, None)):
             slot = self._cassettes.slot(request_key(canonical))
             place = _Place(self._cassettes, slot, canonical, ENDPOINT in request.extensions)
@@ -184,45 +188,24 @@ class CassetteTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         place.account(exchange)
         return exchange
 
-    def _record(
-        self,
-        request: httpx2.Request,
-        place: _Place,
-        response: httpx2.Response,
-        body: bytes,
-        started: float,
-    ) -> httpx2.Response:
-        message = self._whole_message(place.request["path"], response, body)
-        if message is None and response.status_code == 200:
-            place.break_off()
-        elif message is None:
-            place.fail(response.status_code)
-        if message is not None:
-            took_ms = 1000 * (time.perf_counter() - started)
-            latency_ms = response.extensions.get(LATENCY, took_ms)
-            try:
-                exchange = self._cassettes.put(place.slot, place.request, message, latency_ms)
-            except InputError as error:
-                raise CassetteFault(str(error)) from error
-            place.account(exchange)
-        headers = [
-            (name, value)
-            for name, value in response.headers.multi_items()
-            if name.lower() not in _DROPPED_HEADERS
-        ]
-        return httpx2.Response(
-            response.status_code,
-            headers=headers,
-            content=body,
-            request=request,
-            extensions={MESSAGE: message},
-        )
-
-    def _whole_message(
-        self, path: str, response: httpx2.Response, body: bytes
-    ) -> Mapping[str, Any] | None:
+    def _record(self, place: _Place, response: httpx2.Response, started: float) -> Exchange | None:
+        """Store a response that is whole and no error; None where it is not."""
+        message = self._whole_message(place.request["path"], response)
+        if message is None:
+            place.break_off() if response.status_code == 200 else place.fail(response.status_code)
+            return None
+        took_ms = 1000 * (time.perf_counter() - started)
+        latency_ms = response.extensions.get(LATENCY, took_ms)
         try:
-            return _recordable(path, response, body)
+            exchange = self._cassettes.put(place.slot, place.request, message, latency_ms)
+        except InputError as error:
+            raise CassetteFault(str(error)) from error
+        place.account(exchange)
+        return exchange
+
+    def _whole_message(self, path: str, response: httpx2.Response) -> Mapping[str, Any] | None:
+        try:
+            return _recordable(path, response, response.content)
         except EvalnbError as error:
             if self._cassettes.mode == "live":  # nothing is recorded, so nothing can be wrong
                 return None
@@ -303,6 +286,29 @@ class _Place:
             binding.incomplete.add(self.slot.key)
 
 
+def _canonical(request: httpx2.Request, content: bytes) -> CanonicalRequest:
+    if ENDPOINT in request.extensions:
+        return endpoint_request(str(request.url), content, request.extensions[ENDPOINT])
+    return canonical_request(
+        request.method,
+        str(request.url),
+        request.headers.get("anthropic-beta"),
+        content,
+        request.headers.get("content-type"),
+    )
+
+
+def _handed_on(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    headers = [
+        (name, value)
+        for name, value in response.headers.multi_items()
+        if name.lower() not in _DROPPED_HEADERS
+    ]
+    return httpx2.Response(
+        response.status_code, headers=headers, content=response.content, request=request
+    )
+
+
 def _answer(request: httpx2.Request, content: bytes, exchange: Exchange) -> httpx2.Response:
     if _streams(content):
         text, kind = message_to_events(exchange.response), "text/event-stream; charset=utf-8"
@@ -313,7 +319,6 @@ def _answer(request: httpx2.Request, content: bytes, exchange: Exchange) -> http
         headers={"content-type": kind},
         content=text.encode(),
         request=request,
-        extensions={MESSAGE: exchange.response},
     )
 
 
