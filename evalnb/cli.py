@@ -6,6 +6,8 @@ evalnb itself.
 
 from __future__ import annotations
 
+import errno
+import gc
 import json
 import os
 import shlex
@@ -13,7 +15,7 @@ import sys
 import traceback
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -25,6 +27,7 @@ from evalnb.places import place, shown_from_here
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 class _Commands(TyperGroup):
@@ -95,15 +98,26 @@ def _say(text: str, *, err: bool = False) -> None:
 
 def main() -> None:
     """Run the command line; errors for the user are one message, without a traceback."""
+    # Thousands of cases are no garbage: looking for it in them takes a tenth of the time.
+    gc.set_threshold(50_000, 20, 100)
     try:
         app()
     except EvalnbError as error:
         _say(f"evalnb: {_printable(str(error))}", err=True)
         sys.exit(error.exit_code)
-    except Exception:  # noqa: BLE001 - a fault of ours has an exit code of its own
-        traceback.print_exc()
-        _say("evalnb: this is a fault of evalnb; please report it.", err=True)
-        sys.exit(4)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            _report_fault()
+        _say(f"evalnb: {_printable(str(error))}: make room, and the same command goes on", err=True)
+        sys.exit(InputError.exit_code)
+    except (Exception, BaseExceptionGroup):  # noqa: BLE001 - a fault of ours has an exit code of its own
+        _report_fault()
+
+
+def _report_fault() -> NoReturn:
+    traceback.print_exc()
+    _say("evalnb: this is a fault of evalnb; please report it.", err=True)
+    sys.exit(4)
 
 
 @app.command()
@@ -191,6 +205,8 @@ def run(
         f"  {shown_from_here(folder)}{os.sep} report.html, summary.md, report.json, junit.xml"
         + _notebook_note(path)
     )
+    if unreadable := written.manifest.get("n_journal_lines_unreadable"):
+        _say(f"  {unreadable} lines of the journal could not be read: they were asked again")
     if written.manifest.get("can_go_on"):
         _say(f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}")
     raise typer.Exit(report["exit_code"])

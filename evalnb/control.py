@@ -81,6 +81,10 @@ class RunControl:
         """Return how many seconds the run has left."""
         return float("inf") if self._deadline is None else self._deadline - time.monotonic()
 
+    def longest_s(self) -> float:
+        """Return how many seconds a system may take: until the end, and its last request's time."""
+        return self.remaining_s() + self.timeout_s
+
     def stop(self, fault: InputError) -> None:
         """Stop the run: every other case would meet the same."""
         if self.fatal is None:

@@ -134,6 +134,7 @@ def evaluate(
         "max_minutes": max_minutes or golden.settings.live.max_minutes,
         "budget_usd": budget_usd or golden.settings.live.budget_usd,
         "n_responses_resumed": journal.n_resumed if journal else 0,
+        "n_journal_lines_unreadable": journal.n_unreadable if journal else 0,
         "as_of": as_of.isoformat(),
         "started_at": started.isoformat(timespec="seconds"),
         "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),

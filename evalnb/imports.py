@@ -104,7 +104,7 @@ def _import_module(path: str, name: str, folders: list[str]) -> ModuleType:
             f"{path!r} cannot be imported: there is no module `{error.name}` on Python's path, "
             f"in {' or '.join(folders)}. Correct the name, or install the package."
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{path!r} cannot be imported: {type(error).__name__}: {error}") from error
     _check_not_hidden(path, name.partition(".")[0], folders)
     return module

@@ -73,6 +73,8 @@ class Journal:
         self.path = path
         self.n_resumed = 0
         """How many responses were there already."""
+        self.n_unreadable = 0
+        """How many lines could not be read: what they held is asked again."""
         self._lock = threading.Lock()
         self._outputs: dict[tuple[str, int], tuple[int, int]] = {}
         self._responses: dict[Place, tuple[int, int]] = {}
@@ -183,8 +185,8 @@ class Journal:
                 "response": {},
             }:
                 self._responses[case_id, repeat, key, occurrence] = where
-            case _:  # not readable: it is asked again
-                return
+            case _:
+                self.n_unreadable += 1
 
     def _append(self, line: Mapping[str, Any]) -> tuple[int, int]:
         if self._file < 0:

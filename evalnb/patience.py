@@ -36,6 +36,7 @@ __all__ = ["PatientTransport", "RunStopped"]
 _Result = httpx2.Response | httpx2.TransportError
 
 _POLL_S = 0.05
+_ENDPOINT_ATTEMPTS = 3
 _MESSAGES_PATHS = ("/v1/messages", "/v1/complete")
 _SPEND_LIMIT = "enforced_spend_limit_reached"
 _FATAL = {
@@ -245,7 +246,9 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             self._pace.accepted()
         if not verdict.again or attempt == self._max_attempts:
             return None
-        if ENDPOINT in request.extensions and _may_have_acted(result):
+        if ENDPOINT in request.extensions and (
+            attempt == _ENDPOINT_ATTEMPTS or _may_have_acted(result)
+        ):
             return None
         if verdict.full:
             return self._pace.refused(attempt, verdict.retry_after)

@@ -37,6 +37,8 @@ def place(where: str | Path) -> Path:
         return Path(where)
     if url[1].lower() == "file":
         return _local(where)
+    if url[1].lower() in ("http", "https"):
+        raise InputError(f"{where} is a web address: give a folder, or the URL of a store")
     from upath import UPath  # takes longer to load than all else that a local suite needs
 
     try:

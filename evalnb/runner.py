@@ -189,7 +189,7 @@ async def run_async(
     missing = len(plan) - len(work.rows)
     if missing:
         raise EvalnbError(f"{missing} of {len(plan)} answers are unaccounted for")
-    return OUTPUTS.build(work.rows[position] for position in range(len(plan)))
+    return OUTPUTS.build(work.rows.pop(position) for position in range(len(plan)))
 
 
 class _Access(Protocol):
@@ -286,6 +286,8 @@ class _Work:
         with bind(case.id, repeat) as binding:
             try:
                 row = await self._answered(case, repeat, binding)
+                if self.journal is not None and self.control.fatal is None:
+                    self.journal.put_output(row)
             except EvalnbError as error:
                 self.control.stop(
                     error if isinstance(error, InputError) else InputError(str(error))
@@ -294,8 +296,6 @@ class _Work:
             if self.control.fatal is not None:  # what came of it is no answer
                 await anyio.sleep_forever()
             self._check_first(row)
-        if self.journal is not None:
-            self.journal.put_output(row)
         return row
 
     def _check_first(self, row: Mapping[str, Any]) -> None:
@@ -312,13 +312,19 @@ class _Work:
         given: dict[str, Any] = {}
         failure: tuple[NaReason, str] | None = None
         try:
-            given = _writable(await play(case, self.access.answer))
+            with anyio.move_on_after(self.control.longest_s()) as scope:
+                given = _writable(await play(case, self.access.answer))
+            if scope.cancelled_caught:
+                binding.stopped = NaReason.DEADLINE
+                failure = (NaReason.DEADLINE, "the system came to no end")
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # it is the run that is stopped
                 raise
             failure = self.access.failure(error)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+                raise
             if isinstance(error, EvalnbError) and not isinstance(error, MissError):
                 raise
             failure = self.access.failure(error)

@@ -257,7 +257,7 @@ def _verdict(
     """Ask a scorer; its failure is a verdict with a reason."""
     try:
         scored = function(*arguments)
-    except Exception as error:  # noqa: BLE001 - a scorer's failure is a row with a reason
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is a row with a reason
         return {
             "na_reason": NaReason.SCORER_ERROR,
             "error": writable_text(f"{type(error).__name__}: {error}"),

@@ -89,3 +89,9 @@ def test_two_suites_do_not_take_each_others_modules(tmp_path: Path) -> None:
     assert import_object("twice_named:x", first) == 1
     with pytest.raises(InputError, match=r"is hidden: .* `twice_named` .* another name"):
         import_object("twice_named:x", second)
+
+
+def test_a_module_that_ends_the_process_is_told_like_one_that_raises(tmp_path: Path) -> None:
+    suite = project(tmp_path, ends_it_all="import sys\nsys.exit(0)")
+    with pytest.raises(InputError, match="SystemExit"):
+        import_object("ends_it_all:polite", suite)

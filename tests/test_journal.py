@@ -84,6 +84,7 @@ def test_a_damaged_line_is_asked_again_and_the_others_stay(tmp_path: Path) -> No
     journal = Journal(path, IDENTITY)
     assert journal.take("case-0", slot()) is None
     assert journal.take("case-1", slot()) is not None
+    assert (journal.n_resumed, journal.n_unreadable) == (1, 1)
     journal.close()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
 
 N_CASES = 60
+NEVER = threading.Event()
 LONG_ANSWERS = [{"contains": "", "text": "order " * 80}]
 
 
@@ -260,6 +263,42 @@ def test_what_is_left_at_the_deadline_is_missing_for_it(golden: GoldenSet) -> No
         answered = standin.stats()["answered"]
     assert reasons(outputs) == {"deadline": N_CASES - answered}
     assert 0 < answered < N_CASES
+
+
+async def endless(case: Case, client: anthropic.AsyncAnthropic) -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+def blocked(case: Case, client: anthropic.Anthropic) -> str:
+    NEVER.wait(60)
+    return "never"
+
+
+@pytest.mark.parametrize("system", [endless, blocked])
+def test_a_system_that_comes_to_no_end_is_missing_after_the_deadline(
+    tmp_path: Path, system: Any
+) -> None:
+    cases = [{"id": "slow", "input": "Hello?", "must_contain": ["hello"], "tools": []}]
+    golden = make_suite(tmp_path / "shop", cases, "[live]\ntimeout_s = 0.1\n")
+    NEVER.clear()
+    with StandIn() as standin:
+        outputs = live(golden, standin, CallableSystem(system), max_minutes=0.001)
+    NEVER.set()
+    assert reasons(outputs) == {"deadline": 1}
+
+
+class Odd(BaseException):
+    """What no application should raise."""
+
+
+def test_whatever_a_system_raises_is_its_own_failure(golden: GoldenSet) -> None:
+    async def odd(case: Case, client: anthropic.AsyncAnthropic) -> str:
+        raise Odd
+
+    with StandIn() as standin:
+        outputs = live(golden.slice(0, 2), standin, CallableSystem(odd))
+    assert reasons(outputs) == {"system_error": 2}
 
 
 def test_a_deadline_is_not_overslept(golden: GoldenSet) -> None:

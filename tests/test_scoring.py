@@ -300,6 +300,15 @@ def test_an_own_scorer_that_raises_becomes_a_row() -> None:
     frame["error"][1].encode()
 
 
+def test_an_own_scorer_that_ends_the_process_becomes_a_row() -> None:
+    def exits(case: Case, output: MeasuredOutput) -> bool:
+        raise SystemExit(0)
+
+    case = {"id": "a", "input": "x", "must_contain": ["Hello"]}
+    frame = score(golden(case), outputs({"case_id": "a", "text": "Hello"}), scorers={"own": exits})
+    assert frame["na_reason"].fillna("").tolist() == ["", "scorer_error"]
+
+
 def test_a_suite_names_scorers_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "own_of_a_suite.py").write_text("def loud(case, output): return 0.25")
     suite = make_suite(
