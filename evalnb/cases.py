@@ -281,7 +281,8 @@ class Case(_Expectations):
     def expectations(self) -> tuple[str, ...]:
         """Names of the expectations that this case states, those of its turns included."""
         if self.turns is None:
-            return tuple([name for name in EXPECTATIONS if getattr(self, name) is not None])
+            fields = vars(self)
+            return tuple([name for name in EXPECTATIONS if fields[name] is not None])
         parts: list[_Expectations] = [self, *self.turns]
         return tuple(
             name

@@ -11,6 +11,7 @@ import anthropic
 import anyio
 import anyio.to_thread
 import httpx2
+from anthropic._base_client import get_platform
 
 from evalnb.cassettes import BINDING_HEADER, bound
 from evalnb.connections import AiohttpTransport, HttpTransport
@@ -123,17 +124,19 @@ class SdkAccess:
         self._needs_key = needs_key
         # A case that waits to ask again must not keep another from asking.
         self.n_workers = concurrency if cassettes.mode == "replay" else 2 * concurrency
-        patient = PatientTransport(
-            upstream or HttpTransport(),
-            upstream or AiohttpTransport(),
-            control=control,
-            pace=pace,
-            concurrency=concurrency,
-            max_attempts=upstream.max_attempts if upstream else MAX_ATTEMPTS,
-        )
-        asked = None if cassettes.mode == "replay" else patient
+        asked = None
+        if cassettes.mode != "replay":
+            asked = PatientTransport(
+                upstream or HttpTransport(),
+                upstream or AiohttpTransport(),
+                control=control,
+                pace=pace,
+                concurrency=concurrency,
+                max_attempts=upstream.max_attempts if upstream else MAX_ATTEMPTS,
+            )
         self._transport = CassetteTransport(cassettes, asked, asked)
         self._asynchronous = _async_client(self._transport, needs_key=needs_key)
+        self._platform = get_platform()
         self._synchronous: anthropic.Anthropic | None = None
         self._threads = anyio.CapacityLimiter(self.n_workers)
         self._timeout_s = control.timeout_s
@@ -154,7 +157,9 @@ class SdkAccess:
                 function, abandon_on_cancel=True, limiter=self._threads
             )
         asked: System = self._system  # type: ignore[assignment]
-        return await asked.answer(case, self._asynchronous.with_options(default_headers=headers))
+        own = self._asynchronous.with_options(default_headers=headers)
+        own._platform = self._platform  # else each copy looks for it on another thread
+        return await asked.answer(case, own)
 
     async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the response to a Messages API request, as the API gave it.

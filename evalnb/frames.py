@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
     "BASELINE",
@@ -500,26 +500,18 @@ def to_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     -------
     one dict a row, in order
     """
-    columns = [frame.iloc[:, number].to_numpy("object") for number in range(frame.shape[1])]
     rows: list[dict[str, Any]] = [{} for _ in range(len(frame))]
-    for present, numbers in _by_presence(columns):
-        names = [frame.columns[column] for column in present]
-        values = [columns[column][numbers].tolist() for column in present]
-        found = zip(*values, strict=True) if values else [()] * len(numbers)
-        for number, row in zip(numbers.tolist(), found, strict=True):
-            rows[number] = dict(zip(names, row, strict=True))
+    for number, name in enumerate(frame.columns):
+        column = frame.iloc[:, number]
+        missing = column.isna().to_numpy()
+        if missing.all():
+            continue
+        values = column.tolist()
+        if missing.any():
+            for row, value, is_missing in zip(rows, values, missing.tolist(), strict=True):
+                if not is_missing:
+                    row[name] = value
+        else:
+            for row, value in zip(rows, values, strict=True):
+                row[name] = value
     return rows
-
-
-def _by_presence(columns: list[np.ndarray]) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Group the rows by the columns that they have: these columns, those rows."""
-    if not columns or not len(columns[0]):
-        return
-    present = np.column_stack([~pd.isna(values) for values in columns])
-    packed = np.packbits(present, axis=1)
-    kinds = packed.view(np.dtype((np.void, packed.shape[1]))).ravel().tolist()
-    groups: dict[Any, list[int]] = {}
-    for number, kind in enumerate(kinds):
-        groups.setdefault(kind, []).append(number)
-    for numbers in groups.values():
-        yield np.flatnonzero(present[numbers[0]]).tolist(), np.array(numbers)

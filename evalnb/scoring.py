@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from operator import itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evalnb.frames import RESULTS, SCORES, SLICES, NaReason, is_accident_record, to_records
@@ -127,9 +129,14 @@ def slices(
     )
 
 
-def scorer_names(case: Case) -> dict[str, str]:
+def scorer_names(case: Case) -> Mapping[str, str]:
     """Return the scorer of each expectation that a case states, by the expectation's field."""
-    return {expectation: _NAMES[expectation] for expectation in case.expectations}
+    return _scorer_names(case.expectations)
+
+
+@lru_cache(maxsize=4096)
+def _scorer_names(expectations: tuple[str, ...]) -> Mapping[str, str]:
+    return MappingProxyType({name: _NAMES[name] for name in expectations})
 
 
 def case_scorers(golden: GoldenSet, case: Case) -> list[str]:
@@ -330,12 +337,12 @@ def _result(
 
 def _in_order(case: Case, scores: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Sort the scores of a case by repeat, then as `score` gives them."""
-    position = {name: number for number, name in enumerate(scorer_names(case).values())}
+    names = [*scorer_names(case).values()]
     return sorted(
         scores,
         key=lambda row: (
             row["repeat"],
-            position.get(row["scorer"], len(position)),
+            names.index(row["scorer"]) if row["scorer"] in names else len(names),
             row["scorer"],
         ),
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anthropic
 import anyio
 import httpx2
+from pydantic_core import to_json
 
 from evalnb.cassettes import BINDING_HEADER, bound, rebind
 from evalnb.errors import EvalnbError, InputError, MissError
@@ -311,20 +312,18 @@ def _handed_on(request: httpx2.Request, response: httpx2.Response) -> httpx2.Res
 
 def _answer(request: httpx2.Request, content: bytes, exchange: Exchange) -> httpx2.Response:
     if _streams(content):
-        text, kind = message_to_events(exchange.response), "text/event-stream; charset=utf-8"
+        kind = "text/event-stream; charset=utf-8"
+        answer = message_to_events(exchange.response).encode()
     else:
-        text, kind = json.dumps(exchange.response, ensure_ascii=False), "application/json"
-    return httpx2.Response(
-        200,
-        headers={"content-type": kind},
-        content=text.encode(),
-        request=request,
-    )
+        kind, answer = "application/json", to_json(exchange.response)
+    return httpx2.Response(200, headers={"content-type": kind}, content=answer, request=request)
 
 
 def _streams(content: bytes) -> bool:
+    if b'"stream"' not in content:
+        return False
     try:
-        body = json.loads(content or b"{}")
+        body = json.loads(content)
     except ValueError:
         return False
     return isinstance(body, dict) and bool(body.get("stream"))

@@ -5,11 +5,14 @@ python -m tests.benchmarks.rescore SUITE RUN FOLDER
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import time
 from datetime import date
 from pathlib import Path
+
+from pydantic_core import from_json
 
 from evalnb.baseline import pass_rates, read_baseline
 from evalnb.frames import MISSES, OUTPUTS
@@ -38,8 +41,8 @@ def main(suite: Path, run: Path, folder: Path) -> None:
     baseline = read_baseline(golden)
     steps.done("suite and baseline")
     manifest = json.loads((run / "run.json").read_text())
-    with (run / "outputs.jsonl").open() as lines:
-        outputs = OUTPUTS.build(json.loads(line) for line in lines)
+    with (run / "outputs.jsonl").open("rb") as lines:
+        outputs = OUTPUTS.build(map(from_json, lines))
     steps.done("outputs")
     scores = score(golden, outputs)
     steps.done("score")
@@ -77,4 +80,5 @@ def main(suite: Path, run: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(50_000, 20, 100)  # as the command line has it
     main(*map(Path, sys.argv[1:]))
