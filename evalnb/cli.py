@@ -112,6 +112,8 @@ def main() -> None:
         sys.exit(InputError.exit_code)
     except (Exception, BaseExceptionGroup):  # noqa: BLE001 - a fault of ours has an exit code of its own
         _report_fault()
+    finally:
+        gc.freeze()  # what is left is not looked through once more before the process ends
 
 
 def _report_fault() -> NoReturn:

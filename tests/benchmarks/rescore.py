@@ -80,5 +80,6 @@ def main(suite: Path, run: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    gc.set_threshold(50_000, 20, 100)  # as the command line has it
+    gc.set_threshold(50_000, 20, 100)  # this and the freezing as the command line has it
     main(*map(Path, sys.argv[1:]))
+    gc.freeze()
