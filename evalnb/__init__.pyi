@@ -13,6 +13,8 @@ from .checks import overview as overview
 from .checks import suite_warnings as suite_warnings
 from .clients import async_client as async_client
 from .clients import sync_client as sync_client
+from .costs import monthly_usd as monthly_usd
+from .costs import usage_by_model as usage_by_model
 from .errors import DecisionError as DecisionError
 from .errors import EvalnbError as EvalnbError
 from .errors import InputError as InputError
@@ -25,6 +27,13 @@ from .golden import find_suite as find_suite
 from .golden import read_golden as read_golden
 from .golden import write_golden as write_golden
 from .inventory import cassettes_frame as cassettes_frame
+from .judges import Axis as Axis
+from .judges import Judge as Judge
+from .judges import JudgedScore as JudgedScore
+from .judges import load_judge as load_judge
+from .judges import suite_judges as suite_judges
+from .judging import Judging as Judging
+from .judging import judge_outputs as judge_outputs
 from .local import LocalTransport as LocalTransport
 from .local import fetch_weights as fetch_weights
 from .notebooks import check_parameters as check_parameters
@@ -36,11 +45,14 @@ from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning
 from .reports.terminal import describe_failing as describe_failing
 from .reports.terminal import describe_run as describe_run
+from .reports.verdicts import describe_verdicts as describe_verdicts
+from .rescoring import rescore as rescore
 from .results import latest_run as latest_run
 from .results import new_run_folder as new_run_folder
 from .results import previous_run as previous_run
 from .results import read_report as read_report
 from .results import read_run as read_run
+from .results import read_verdicts as read_verdicts
 from .results import write_run as write_run
 from .resuming import run_folder as run_folder
 from .runner import run as run

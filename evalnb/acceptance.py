@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from evalnb.advice import RULE_ONLY, judges_of
 from evalnb.baseline import count, read_baseline, write_baseline
 from evalnb.errors import InputError
 from evalnb.frames import Outcome, to_records
@@ -61,8 +62,8 @@ def accept_baseline(
     )
     manifest = {
         **{name: run.manifest.get(name) for name in kept},
-        "tier": "rule",
-        "judge_fingerprint": None,
+        "tier": run.manifest.get("tier", RULE_ONLY),
+        "judges": judges_of(run.scores),
         "system": {
             "name": run.manifest["system"],
             "fingerprint": run.manifest["system_fingerprint"],

@@ -27,12 +27,14 @@ class ReplayAccess:
     n_workers = 1
     """Nothing is waited for: more at once would be no faster."""
 
-    def __init__(self, system: DirectSystem, cassettes: Cassettes) -> None:
+    def __init__(self, system: DirectSystem | None, cassettes: Cassettes) -> None:
         self._system = system
         self._cassettes = cassettes
 
     async def answer(self, case: Case) -> Output:
         """Let the system answer a case."""
+        if self._system is None:
+            raise ValueError("there is no system to answer: this access is for plain requests")
         return await self._system.answer_through(case, self)
 
     async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def count(scores: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     a baseline frame: a row a case and scorer, and one a case with the scorer `(case)`
-        The case as a whole counts as `evalnb.frames.RESULTS` says.
+        The case as a whole counts, by its rules, as `evalnb.frames.RESULTS` says.
     """
     if scores.empty:
         return BASELINE.empty()
@@ -83,6 +83,7 @@ def count(scores: pd.DataFrame) -> pd.DataFrame:
             "passed": passed.fillna(value=False).to_numpy(bool),
             "failed": (~passed.fillna(value=True)).to_numpy(bool),
             "accident": is_accident(scores["na_reason"]).to_numpy(bool),
+            "decides": scores["tier"].ne("judge").fillna(value=True).to_numpy(bool),
             "value": scores["value"].where(passed.notna()).to_numpy("float64", na_value=math.nan),
         }
     )
@@ -177,7 +178,9 @@ def _sha256(path: Path) -> str:
 
 def _case_counts(rows: pd.DataFrame) -> pd.DataFrame:
     """Count the repeats of each case as a whole; its scorer is -1."""
-    repeats = rows.groupby(["case", "repeat"], sort=False)[["scored", "failed", "accident"]].any()
+    states = ["scored", "failed", "accident"]
+    rows = rows.assign(**{name: rows[name] & rows["decides"] for name in states})
+    repeats = rows.groupby(["case", "repeat"], sort=False)[states].any()
     repeats["scored"] &= ~repeats["accident"]
     repeats["passed"] = repeats["scored"] & ~repeats["failed"]
     grouped = repeats.groupby("case", sort=False)

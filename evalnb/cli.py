@@ -130,7 +130,14 @@ def run(
         Literal["replay", "record", "live"],
         typer.Option(envvar="EVALNB_MODE", help="Answer from cassettes, record, or ask live."),
     ] = "replay",
+    tier: Annotated[
+        Literal["rule_only", "full"],
+        typer.Option(help="Score by rules alone, or ask the judges as well."),
+    ] = "rule_only",
     repeats: Annotated[int | None, typer.Option(min=1, help="Answers per case.")] = None,
+    judge_repeats: Annotated[
+        int | None, typer.Option(min=1, help="Verdicts per answer, of each judge.")
+    ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at once.")] = 8,
     max_minutes: Annotated[
         float | None, typer.Option(min=0.01, help="After this nothing more is asked.")
@@ -163,7 +170,9 @@ def run(
         "suite": str(suite.resolve()),
         "system": system or "",
         "mode": mode,
+        "tier": tier,
         "repeats": repeats or 0,
+        "judge_repeats": judge_repeats or 0,
         "concurrency": concurrency,
         "max_minutes": max_minutes or 0.0,
         "budget_usd": budget_usd or 0.0,
@@ -175,7 +184,7 @@ def run(
     if path is not None:
         evalnb.check_parameters(path, extra)
     folder = resume or evalnb.run_folder(
-        golden, under_test, datetime.now(UTC), mode=mode, repeats=repeats, root=results
+        golden, under_test, datetime.now(UTC), mode=mode, repeats=repeats, tier=tier, root=results
     )
     if resume is not None:
         _check_resumable(resume, mode)
@@ -198,6 +207,8 @@ def run(
             folder=folder,
             max_minutes=max_minutes,
             budget_usd=budget_usd,
+            tier=tier,
+            judge_repeats=judge_repeats,
         )
         evalnb.write_run(folder, evaluated)
     report = evalnb.read_report(folder)
@@ -212,6 +223,66 @@ def run(
     if written.manifest.get("can_go_on"):
         _say(f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}")
     raise typer.Exit(report["exit_code"])
+
+
+@app.command()
+def rescore(
+    suite: Suite,
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            parser=place, metavar="[RUN]", help="The run's folder; the newest run by default."
+        ),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="A judge to ask instead of the suite's; may be repeated."),
+    ] = None,
+    mode: Annotated[
+        Literal["replay", "record", "live"],
+        typer.Option(envvar="EVALNB_MODE", help="Verdicts from cassettes, recorded, or live."),
+    ] = "replay",
+    judge_repeats: Annotated[
+        int | None, typer.Option(min=1, help="Verdicts per answer, of each judge.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at once.")] = 8,
+    max_minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="After this nothing more is asked.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0.0001, help="What live verdicts may cost.")
+    ] = None,
+    results: ResultsRoot = None,
+    as_of: AsOf = None,
+) -> None:
+    """Score a run's stored answers again, by the rules and judges of today."""
+    _folder(suite)
+    golden = evalnb.read_golden(suite)
+    source = run or evalnb.latest_run(golden, results)
+    if not source.is_dir():
+        raise InputError(f"there is no run at {source}")
+    before = evalnb.read_run(source)
+    folder = evalnb.new_run_folder(golden, datetime.now(UTC), results)
+    again = evalnb.rescore(
+        golden,
+        before,
+        run_id=folder.name,
+        as_of=_day(as_of),
+        judges=judge or None,
+        mode=mode,
+        judge_repeats=judge_repeats,
+        concurrency=concurrency,
+        folder=folder,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
+    )
+    evalnb.write_run(folder, again)
+    _say(evalnb.describe_run(again))
+    _say(
+        f"  judged again from {source.name}: {shown_from_here(folder)}{os.sep} report.html, "
+        "summary.md, report.json, junit.xml"
+    )
+    raise typer.Exit(evalnb.read_report(folder)["exit_code"])
 
 
 @app.command()
@@ -270,6 +341,10 @@ def record(
         Literal["anthropic", "local"] | None,
         typer.Option(help="Where to ask; by default the local model where the system names it."),
     ] = None,
+    tier: Annotated[
+        Literal["rule_only", "full"],
+        typer.Option(help="Record answers alone, or verdicts of the judges as well."),
+    ] = "rule_only",
     repeats: Annotated[int | None, typer.Option(min=1, help="Answers per case.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Answers under way at once.")] = 4,
     refresh: Annotated[
@@ -279,6 +354,10 @@ def record(
     """Record the responses that a suite's cassettes lack."""
     golden = evalnb.read_golden(suite)
     cassettes = evalnb.Cassettes(_folder(suite) / "cassettes", "record", refresh=refresh)
+    asked = _upstream(upstream)
+    judging = None
+    if tier == "full":
+        judging = evalnb.Judging(golden, upstream=None if asked == "auto" else asked)
     outputs = evalnb.run(
         golden,
         evalnb.load_system(golden, system),
@@ -286,7 +365,8 @@ def record(
         concurrency=concurrency,
         progress="auto" if sys.stderr.isatty() else "log",
         cassettes=cassettes,
-        upstream=_upstream(upstream),
+        upstream=asked,
+        follower=judging,
     )
     failed = outputs[outputs["na_reason"].notna()]
     _say(
@@ -296,6 +376,8 @@ def record(
     for row in failed.to_dict("records"):
         error = "" if row["error"] is None else str(row["error"])
         _say(_printable(f"  {row['case_id']}: {row['na_reason']} {error}"))
+    if judging is not None:
+        _say(evalnb.describe_verdicts(judging.frame()))
     raise typer.Exit(2 if len(failed) else 0)
 
 

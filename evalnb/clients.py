@@ -19,7 +19,6 @@ from evalnb.errors import InputError
 from evalnb.frames import NaReason
 from evalnb.jsontext import writable_text
 from evalnb.keys import canonical_message_request, endpoint_request
-from evalnb.names import LOCAL_MODEL
 from evalnb.pace import MAX_ATTEMPTS, Pace
 from evalnb.patience import PatientTransport
 from evalnb.systems import CallableSystem, DirectSystem
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from evalnb.keys import CanonicalRequest
     from evalnb.systems import Output, System
 
-__all__ = ["REPLAY_KEY", "SdkAccess", "async_client", "sync_client", "upstream_of"]
+__all__ = ["REPLAY_KEY", "SdkAccess", "async_client", "sync_client"]
 
 
 REPLAY_KEY = "replay"
@@ -44,15 +43,6 @@ _SDK_RETRIES = 2
 _SHOWN_BYTES = 500
 _SHORTEST_SECRET = 6
 _OWN_ARGUMENTS = ("model", "max_tokens", "messages", "system", "tools")
-
-
-def upstream_of(system: object) -> Upstream | None:
-    """Return where a system's model is to be asked; None stands for the API of Anthropic."""
-    if getattr(system, "model", None) != LOCAL_MODEL:
-        return None
-    from evalnb.local import LocalTransport
-
-    return LocalTransport()
 
 
 def async_client(
@@ -94,7 +84,7 @@ class SdkAccess:
 
     Parameters
     ----------
-    system : what answers
+    system : what answers; None where plain requests alone are made
     cassettes : where responses are taken from and stored
     upstream : where to ask for what they do not hold; None for Anthropic's API
     control : bounds of the run
@@ -110,7 +100,7 @@ class SdkAccess:
 
     def __init__(
         self,
-        system: System | DirectSystem,
+        system: System | DirectSystem | None,
         cassettes: Cassettes,
         upstream: Upstream | None,
         *,

@@ -10,11 +10,17 @@ from datetime import UTC, date, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
+
+from evalnb.advice import FULL, RULE_ONLY, Tier, judges_of
 from evalnb.baseline import pass_rates, read_baseline
 from evalnb.cassettes import Cassettes, Mode
-from evalnb.frames import is_accident
+from evalnb.costs import cache_shortfalls
+from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
+from evalnb.judges import suite_judges
+from evalnb.judging import Judging
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
@@ -26,9 +32,8 @@ from evalnb.systems import CallableSystem, suite_systems
 from evalnb.waivers import read_waivers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    import pandas as pd
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from evalnb.systems import DirectSystem, System
     from evalnb.transport import Upstream
 
-__all__ = ["evaluate"]
+__all__ = ["decided_run", "evaluate"]
 
 _RECORDED_PACKAGES = ("evalnb", "anthropic", "pandas", "numpy")
 
@@ -55,6 +60,8 @@ def evaluate(
     folder: Path | None = None,
     max_minutes: float | None = None,
     budget_usd: float | None = None,
+    tier: Tier = RULE_ONLY,
+    judge_repeats: int | None = None,
 ) -> Run:
     """Run a suite, score it and decide.
 
@@ -67,6 +74,8 @@ def evaluate(
     mode, concurrency, progress, upstream, max_minutes, budget_usd : as for `evalnb.run`
     repeats : how often each case is answered; by default what the suite says
     folder : of the run; a live run keeps its journal there, and is taken up from it
+    tier : `rule_only`, or `full` to ask the judges about what the rules let through
+    judge_repeats : how often each verdict is asked for; by default what the suite says
 
     Returns
     -------
@@ -80,12 +89,15 @@ def evaluate(
     if golden.folder is None:
         raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
     repeats = repeats or golden.settings.repeats
-    baseline, waivers = read_baseline(golden), read_waivers(golden)
-    own_scorers = scorers_fingerprint(golden)  # before anything is paid for
+    read_baseline(golden), read_waivers(golden), scorers_fingerprint(golden)  # before any cost
+    judging = None
+    if tier == FULL:
+        asked = None if upstream == "auto" else upstream
+        judging = Judging(golden, repeats=judge_repeats, upstream=asked)
     started = datetime.now(UTC)
     journal = None
     if mode == "live" and folder is not None:
-        journal = open_journal(folder, golden, system, repeats)
+        journal = open_journal(folder, golden, system, repeats, tier)
     with nullcontext() if journal is None else closing(journal):
         cassettes = Cassettes(golden.folder / "cassettes", mode, journal=journal)
         outputs = run(
@@ -100,8 +112,66 @@ def evaluate(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
             run_id=run_id,
+            follower=judging,
         )
-    scores = score(golden, outputs)
+    return decided_run(
+        golden,
+        outputs,
+        judging,
+        cassettes,
+        {
+            "run_id": run_id,
+            "system": system.name,
+            "system_fingerprint": system.fingerprint,
+            "mode": mode,
+            "tier": tier,
+            "repeats": repeats,
+            "concurrency": concurrency,
+            "max_minutes": max_minutes or golden.settings.live.max_minutes,
+            "budget_usd": budget_usd or golden.settings.live.budget_usd,
+            "n_responses_resumed": journal.n_resumed if journal else 0,
+            "n_journal_lines_unreadable": journal.n_unreadable if journal else 0,
+            "started_at": started.isoformat(timespec="seconds"),
+            "record_command": _record_command(golden, system, repeats, tier),
+        },
+        as_of=as_of,
+        unused_cassettes=_unused(golden, system, cassettes, tier),
+        without_requests=_without_requests(outputs) if mode == "replay" else (),
+    )
+
+
+def decided_run(
+    golden: GoldenSet,
+    outputs: pd.DataFrame,
+    judging: Judging | None,
+    cassettes: Cassettes,
+    about: Mapping[str, Any],
+    *,
+    as_of: date,
+    unused_cassettes: Sequence[str] = (),
+    without_requests: Sequence[str] = (),
+) -> Run:
+    """Score outputs and what judges said of them, compare with the baseline and decide.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    outputs : an outputs frame
+    judging : who was asked about them; None where nobody was
+    cassettes : that all of it was asked through
+    about : what the manifest says of the run besides
+    as_of : the day that waivers are compared with
+    unused_cassettes, without_requests : as for `evalnb.decide`
+
+    Raises
+    ------
+    InputError
+        If a file of the suite or a cassette cannot be used.
+    """
+    baseline, waivers = read_baseline(golden), read_waivers(golden)
+    verdicts = judging.frame(about["run_id"]) if judging else VERDICTS.empty()
+    judges = judging.judges if judging else None
+    scores = score(golden, outputs, verdicts=verdicts, judges=judges)
     results = summarize(golden, outputs, scores)
     misses = cassettes.misses_frame()
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
@@ -113,48 +183,40 @@ def evaluate(
         as_of=as_of,
         waivers=waivers,
         misses=misses,
-        system_fingerprint=system.fingerprint,
+        system_fingerprint=about["system_fingerprint"],
         outputs=outputs,
-        mode=mode,
-        unused_cassettes=_unused(golden, system, cassettes),
-        without_requests=_without_requests(outputs) if mode == "replay" else (),
+        mode=about["mode"],
+        unused_cassettes=unused_cassettes,
+        without_requests=without_requests,
     )
-    manifest = {
-        "run_id": run_id,
-        "suite": golden.settings.name,
-        "privacy": golden.settings.privacy,
-        "golden_version": golden.version,
-        "settings_fingerprint": golden.settings.fingerprint,
-        "scorers_fingerprint": own_scorers,
-        "system": system.name,
-        "system_fingerprint": system.fingerprint,
-        "mode": mode,
-        "repeats": repeats,
-        "concurrency": concurrency,
-        "max_minutes": max_minutes or golden.settings.live.max_minutes,
-        "budget_usd": budget_usd or golden.settings.live.budget_usd,
-        "n_responses_resumed": journal.n_resumed if journal else 0,
-        "n_journal_lines_unreadable": journal.n_unreadable if journal else 0,
-        "as_of": as_of.isoformat(),
-        "started_at": started.isoformat(timespec="seconds"),
-        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "baseline": _about_baseline(baseline),
-        **_about_outputs(outputs, scores),
-        "record_command": _record_command(golden, system, repeats),
-        "can_go_on": journal is not None and bool(outputs["na_reason"].isin(UNFINISHED).any()),
-        "git_commit": _git_commit(golden.folder),
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in _RECORDED_PACKAGES},
-    }
     rates = pass_rates(baseline.counts) if baseline else None
     return Run(
-        manifest=manifest,
+        manifest={
+            **about,
+            "suite": golden.settings.name,
+            "privacy": golden.settings.privacy,
+            "golden_version": golden.version,
+            "settings_fingerprint": golden.settings.fingerprint,
+            "scorers_fingerprint": scorers_fingerprint(golden),
+            "judges": judges_of(scores),
+            "judge_repeats": judging.repeats if judging else None,
+            "judge_cache_shortfalls": _shortfalls(judging),
+            "as_of": as_of.isoformat(),
+            "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "baseline": _about_baseline(baseline),
+            **_about_outputs(outputs, scores, verdicts),
+            "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, verdicts),
+            "git_commit": _git_commit(golden.folder),
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _RECORDED_PACKAGES},
+        },
         outputs=outputs,
         scores=scores,
         results=results,
         slices=slices(results, golden.settings.slices, rates),
         decision=decision,
         misses=misses,
+        verdicts=verdicts,
         outcome=outcome(decision),
         exit_code=exit_code(decision),
         golden=golden,
@@ -162,10 +224,18 @@ def evaluate(
     )
 
 
-def _unused(golden: GoldenSet, system: System | DirectSystem, cassettes: Cassettes) -> list[str]:
-    """Name cassettes that nothing asked for, where no other system could have."""
+def _is_unfinished(*frames: pd.DataFrame) -> bool:
+    return any(bool(frame["na_reason"].isin(UNFINISHED).any()) for frame in frames)
+
+
+def _unused(
+    golden: GoldenSet, system: System | DirectSystem, cassettes: Cassettes, tier: Tier
+) -> list[str]:
+    """Name cassettes that nothing asked for, where no other system or judge could have."""
     systems = suite_systems(golden)
     if cassettes.mode != "replay" or len(systems) > 1 or system not in systems:
+        return []
+    if tier != FULL and suite_judges(golden):
         return []
     return cassettes.unused()
 
@@ -176,7 +246,9 @@ def _without_requests(outputs: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(answered["case_id"]))
 
 
-def _record_command(golden: GoldenSet, system: System | DirectSystem, repeats: int) -> str | None:
+def _record_command(
+    golden: GoldenSet, system: System | DirectSystem, repeats: int, tier: Tier
+) -> str | None:
     """Return the command that records what a run lacks; None for a function without a path."""
     if golden.folder is None:
         return None
@@ -186,6 +258,7 @@ def _record_command(golden: GoldenSet, system: System | DirectSystem, repeats: i
     parts = [
         *("evalnb", "record", shown_from_here(golden.folder), "--system", name),
         *(() if repeats == golden.settings.repeats else ("--repeats", str(repeats))),
+        *(("--tier", FULL) if tier == FULL else ()),
     ]
     return shlex.join(parts)
 
@@ -201,21 +274,32 @@ def _name_of(folder: Path, system: System | DirectSystem) -> str | None:
     return system.name if own else shown_from_here(path)
 
 
-def _about_outputs(outputs: pd.DataFrame, scores: pd.DataFrame) -> dict[str, Any]:
+def _about_outputs(
+    outputs: pd.DataFrame, scores: pd.DataFrame, verdicts: pd.DataFrame
+) -> dict[str, Any]:
     models = sorted(outputs["model"].dropna().unique())
+    judging = verdicts["judge_model_answered"]
     reasons = scores["na_reason"]
     return {
         "models": models,
-        "notice": LOCAL_NOTICE if LOCAL_MODEL in models else None,
+        "notice": LOCAL_NOTICE if LOCAL_MODEL in {*models, *judging} else None,
         "na_by_plan": _counts(reasons[~is_accident(reasons)]),
         "na_by_accident": _counts(reasons[is_accident(reasons)]),
-        "cost_usd": _total(outputs["cost_usd"]),
+        "cost_usd": _total(pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])),
+        "judge_cost_usd": _total(verdicts["cost_usd"]),
         "models_without_price": sorted(
-            outputs.loc[outputs["cost_usd"].isna(), "model"].dropna().unique()
+            {
+                *outputs.loc[outputs["cost_usd"].isna(), "model"].dropna(),
+                *judging[verdicts["cost_usd"].isna()].dropna(),
+            }
         ),
         "input_tokens": _total(outputs["input_tokens"]),
         "output_tokens": _total(outputs["output_tokens"]),
     }
+
+
+def _shortfalls(judging: Judging | None) -> list[dict[str, Any]]:
+    return [] if judging is None else to_records(cache_shortfalls(judging.judges))
 
 
 def _counts(reasons: pd.Series) -> dict[str, int]:
@@ -235,8 +319,10 @@ def _about_baseline(baseline: Baseline | None) -> dict[str, Any] | None:
     return {**kept, "system": (baseline.manifest.get("system") or {}).get("name")}
 
 
-def _git_commit(folder: Path) -> str | None:
+def _git_commit(folder: Path | None) -> str | None:
     """Return the commit of the repository that holds a suite, None outside of one."""
+    if folder is None:
+        return None
     try:
         done = subprocess.run(  # noqa: S603
             ["git", "-C", str(folder), "rev-parse", "HEAD"],  # noqa: S607

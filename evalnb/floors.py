@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from evalnb.advice import judge_scorers
 from evalnb.baseline import CASE, count
 from evalnb.errors import nearest_name
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.frames import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     import pandas as pd
 
@@ -26,13 +27,16 @@ _FIRST = 0.95
 _SCALE = 1000
 
 
-def floor_rows(floors: Mapping[str, float], counts: pd.DataFrame) -> Iterator[Row]:
+def floor_rows(
+    floors: Mapping[str, float], counts: pd.DataFrame, advisory: Container[str] = ()
+) -> Iterator[Row]:
     """Hold the means of a run against the floors of its suite.
 
     Parameters
     ----------
     floors : scorer, or `(case)` for the pass rate of cases, to the mean that it must reach
     counts : a baseline frame of the run
+    advisory : scorers whose floors are noted and block nothing
 
     Returns
     -------
@@ -44,6 +48,9 @@ def floor_rows(floors: Mapping[str, float], counts: pd.DataFrame) -> Iterator[Ro
     for scorer, floor in sorted(floors.items()):
         means = _means(counts, scorer)
         where = {"scorer": scorer, "slice": SUITE}
+        if scorer in advisory:
+            yield finding("floor", Outcome.NOTE, reason=_advisory(floor, means), **where)
+            continue
         if not means:
             reason = f"has a floor of {floor:g}, but {_unscored(scorer, known)}"
             yield finding("floor", Outcome.INCONCLUSIVE, reason=reason, **where)
@@ -66,7 +73,8 @@ def proposed_floors(golden: GoldenSet, run: Run) -> dict[str, float]:
     scorer, `(case)` for the pass rate of cases, to a floor, cut off to three digits
     """
     counts = count(run.scores)
-    scorers = sorted(set(counts["scorer"]) - set(golden.settings.gate.floors))
+    known = set(golden.settings.gate.floors) | judge_scorers(run.scores, None)
+    scorers = sorted(set(counts["scorer"]) - known)
     means = {scorer: _means(counts, scorer) for scorer in scorers}
     return {
         scorer: _cut(_FIRST * math.fsum(found) / len(found))
@@ -77,6 +85,11 @@ def proposed_floors(golden: GoldenSet, run: Run) -> dict[str, float]:
 
 def _means(counts: pd.DataFrame, scorer: str) -> list[float]:
     return list(counts.loc[counts["scorer"] == scorer, "mean"].dropna())
+
+
+def _advisory(floor: float, means: list[float]) -> str:
+    found = f"{math.fsum(means) / len(means):.3f}" if means else "not known"
+    return f"has a floor of {floor:g}, and the mean is {found}: it holds once the judge has a certificate"
 
 
 def _unscored(scorer: str, known: list[str]) -> str:

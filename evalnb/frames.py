@@ -30,11 +30,13 @@ __all__ = [
     "RESULTS",
     "SCORES",
     "SLICES",
+    "VERDICTS",
     "FrameSchema",
     "NaReason",
     "Outcome",
     "is_accident",
     "is_accident_record",
+    "is_advisory_record",
     "to_records",
 ]
 
@@ -63,6 +65,10 @@ class NaReason(StrEnum):
     """The model finished without text and without a tool call."""
     BAD_VERDICT = "bad_verdict"
     """A judge's verdict could not be read."""
+    MISSING_AXIS = "missing_axis"
+    """A judge's verdict lacks a part that it was asked for."""
+    OUT_OF_RANGE = "out_of_range"
+    """A judge's score is not on its scale."""
     BAD_REQUEST = "bad_request"
     """The API did not accept the request."""
     SERVER = "server"
@@ -109,6 +115,11 @@ def is_accident(reasons: pd.Series) -> pd.Series:
 def is_accident_record(record: Mapping[str, Any]) -> bool:
     """Tell whether a record of an output or score is missing by accident; see `is_accident`."""
     return "na_reason" in record and record["na_reason"] not in BY_PLAN
+
+
+def is_advisory_record(record: Mapping[str, Any]) -> bool:
+    """Tell whether a record of a score is a judge's: without a certificate it is advice."""
+    return record.get("tier") == "judge"
 
 
 class Outcome(StrEnum):
@@ -359,7 +370,48 @@ SCORES = FrameSchema(
     },
     key=("case_id", "repeat", "scorer"),
 )
-"""A row a case, repeat and scorer. `value` is in [0, 1]; `tier` is `rule` or `judge`."""
+"""A row a case, repeat and scorer. `value` is in [0, 1]; `tier` is `rule` or `judge`.
+
+A judge with several axes has a row for each; `raw_value` is then the score as it was answered,
+`cost_usd` the row's share of what its calls cost.
+"""
+
+VERDICTS = FrameSchema(
+    "verdicts",
+    {
+        "run_id": "string",
+        "case_id": "string",
+        "repeat": "Int64",
+        "output_hash": "string",
+        "judge": "string",
+        "part": "string",
+        "judge_repeat": "Int64",
+        "answers": "object",
+        "text": "string",
+        "stop_reason": "string",
+        "judge_model": "string",
+        "judge_model_answered": "string",
+        "judge_fingerprint": "string",
+        "input_tokens": "Int64",
+        "output_tokens": "Int64",
+        "thinking_tokens": "Int64",
+        "cache_read_tokens": "Int64",
+        "cache_write_tokens": "Int64",
+        "cost_usd": "Float64",
+        "latency_ms": "Float64",
+        "mode": "string",
+        "request_key": "string",
+        "na_reason": "string",
+        "error": "string",
+    },
+    key=("case_id", "repeat", "judge", "part", "judge_repeat"),
+)
+"""A row a judge's call: what it was asked about, what it answered and what that took.
+
+`part` is the axis that the call was about, "all" where it was about everything; `judge_repeat`
+counts equal calls from 1. `answers` is what the judge said, by the property that it was asked for,
+`text` the same as it came. Tokens and cost are of this call, as in the outputs frame.
+"""
 
 RESULTS = FrameSchema(
     "results",
@@ -387,8 +439,8 @@ RESULTS = FrameSchema(
 )
 """A row a case.
 
-A repeat is scored when it has at least one verdict and no score of it is NA by accident; it
-passes when no verdict fails. `state` is `pass`, `fail` or `unstable` over the scored repeats, NA
+A repeat is scored when a rule decided on it and no rule's score of it is NA by accident; it
+passes when no rule fails. What judges say is in `mean_scores` and `reasons`, and decides nothing. `state` is `pass`, `fail` or `unstable` over the scored repeats, NA
 without any; `passed` is True only for `pass`. `mean_scores` maps scorer to mean value, `reasons`
 lists the reasons of failed and missing scores, tokens and cost are totals over repeats, latency
 is their mean.

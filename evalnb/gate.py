@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from evalnb.advice import advice_rows, judge_scorers
 from evalnb.baseline import CASE, count
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.floors import floor_rows
-from evalnb.frames import BY_PLAN, DECISION, NaReason, Outcome, to_records
+from evalnb.frames import (
+    BY_PLAN,
+    DECISION,
+    NaReason,
+    Outcome,
+    is_advisory_record,
+    to_records,
+)
 from evalnb.limits import limit_rows
 
 if TYPE_CHECKING:
@@ -49,6 +57,8 @@ _RULES = (
     "floor",
     "limits",
     "waiver",
+    "judge_changed",
+    "advisory_judge",
     "waiver_ignored",
     "waived",
     "now_passing",
@@ -99,13 +109,17 @@ def decide(
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `safety`, `regression`,
-        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `waiver_ignored`, `waived`,
+        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `judge_changed`,
+        `advisory_judge`, `waiver_ignored`, `waived`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
         `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
         scored is inconclusive.
 
     Notes
     -----
+    What judges say is advice: it is noted, and blocks nothing. Verdicts that are missing by
+    accident count towards the suite's budget all the same.
+
     In a red-team suite each case that fails blocks by rule `safety`, whether or not it failed in
     the baseline; waivers have no effect there, and no value may be missing by accident.
 
@@ -114,27 +128,32 @@ def decide(
     """
     red_team = golden.settings.red_team
     # Passing scores are counted; what is said row by row is said of the others.
-    unsettled = _unsettled(scores)
+    every = _unsettled(scores)
+    unsettled = [row for row in every if not is_advisory_record(row)]
     rows = [
-        *_misses(misses, unsettled),
-        *_missing_values(golden, scores, unsettled),
+        *_misses(misses, every),
+        *_missing_values(golden, scores, every),
         *_not_run(golden, scores),
     ]
     if not rows and scores["passed"].isna().all():
         rows.append(finding("na", Outcome.INCONCLUSIVE, reason="nothing was scored"))
-    counts = count(scores)
+    counted = count(scores)
+    advisory = judge_scorers(scores, baseline)
+    counts = counted[~counted["scorer"].isin(advisory)]
+    rows += advice_rows(scores, counted, baseline)
     if baseline is None:
         rows.append(finding("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
     else:
         held = () if red_team else [waiver for waiver in waivers if waiver.holds(as_of)]
-        comparison = _Comparison(golden, unsettled, counts, baseline.counts, held)
+        before = baseline.counts[~baseline.counts["scorer"].isin(advisory)]
+        comparison = _Comparison(golden, unsettled, counts, before, held)
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
         rows += limits
         rows += comparison.rows(limits)
         rows += _changes(golden, baseline, system_fingerprint)
-    rows += floor_rows(golden.settings.gate.floors, counts)
+    rows += floor_rows(golden.settings.gate.floors, counted, advisory)
     if red_team:
         rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
     rows += _expired(waivers, as_of)
@@ -190,9 +209,6 @@ class _Comparison:
         self._pairs = _beside(now, before)
         self._reasons = _failure_reasons(unsettled)
         self._missing = _missing_reasons(unsettled)
-        self._judged = {
-            (row["case_id"], row["scorer"]) for row in unsettled if row.get("tier") == "judge"
-        }
         self._waivers: dict[str, list[Waiver]] = {}
         for waiver in waivers:
             self._waivers.setdefault(waiver.case, []).append(waiver)
@@ -258,9 +274,6 @@ class _Comparison:
             if scored_before and not pair["passes_before"]:
                 reason = "failed before, passes now"
                 yield finding("now_passing", Outcome.NOTE, reason=reason, **shared)
-        elif pair["known"] and not scored_before and (case_id, scorer) in self._judged:
-            reason = "fails, but was not scored in the baseline: " + self._reason(case_id, scorer)
-            yield finding("not_compared", Outcome.NOTE, reason=reason, **shared)
         elif not scored_before or pair["passes_before"]:
             words = "passed in the baseline, fails now"
             if not scored_before:

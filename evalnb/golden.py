@@ -19,6 +19,7 @@ from evalnb.cases import FIELDS, Case
 from evalnb.errors import InputError, Problem, nearest_name
 from evalnb.frames import CASES
 from evalnb.jsontext import MAX_LINE_BYTES, Line, dump_json, each_line, write_atomically
+from evalnb.names import DEFAULT_JUDGE_MODEL
 from evalnb.places import is_remote, place
 from evalnb.tomltext import read_toml
 from evalnb.validation import validation_problems
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GateSettings",
     "GoldenSet",
+    "JudgingSettings",
     "LiveSettings",
     "RetrievalSettings",
     "SuiteSettings",
@@ -76,6 +78,29 @@ class LiveSettings(BaseModel):
     """What a run may cost; what is left is NA `budget`."""
 
 
+class JudgingSettings(BaseModel):
+    """Who judges what, and what passes, `[judging]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    judges: list[str] = ["rubric", "reference"]
+    """Judges of the package by name, files in the suite's `judges`, or import paths."""
+    model: Annotated[str, Field(min_length=1)] = DEFAULT_JUDGE_MODEL
+    """What is asked where a judge's file names no model."""
+    pass_score: float = 4.0
+    """From this score on an output passes."""
+    pass_scores: dict[str, float] = {}
+    """The same for one scorer, such as an axis: scorer to score."""
+    unmet_fails: bool = True
+    """Whether a criterion that is not met, or a claim that is not supported, fails an output."""
+    always: list[str] = []
+    """Tags of cases that are judged even where a rule failed them."""
+    repeats: Annotated[int, Field(ge=1, le=100)] = 1
+    """How often each verdict is asked for."""
+    transport: Literal["messages", "batch"] = "messages"
+    """How a live run asks: one by one, or in batches at half the price."""
+
+
 class RetrievalSettings(BaseModel):
     """How retrieved passages are scored, `[retrieval]` in `suite.toml`."""
 
@@ -116,6 +141,7 @@ class SuiteSettings(BaseModel):
     refusal_phrases: list[str] = []
     """Words by which this product declines, beside the package's own."""
     retrieval: RetrievalSettings = RetrievalSettings()
+    judging: JudgingSettings = JudgingSettings()
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
 

@@ -99,6 +99,7 @@ def shown_run(golden: GoldenSet, run: Run) -> Run:
         run,
         outputs=shown(golden, run.outputs),
         scores=shown(golden, run.scores),
+        verdicts=shown(golden, run.verdicts),
         results=shown(golden, run.results),
         decision=_counted(run.decision, holdout_cases(golden)),
     )

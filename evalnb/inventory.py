@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evalnb.cassettes import Cassettes
+from evalnb.judging import judge_outputs
 from evalnb.runner import run
 from evalnb.systems import suite_systems
 
@@ -20,7 +21,7 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
     """List cassettes with the systems that ask for them.
 
     Every system in the suite's `systems`, and the one that `suite.toml` names, is replayed over
-    every case, as often as anything is recorded, to see what it asks for.
+    every case, as often as anything is recorded, and judged, to see what is asked for.
 
     Parameters
     ----------
@@ -37,8 +38,11 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
     used: dict[str, list[str]] = {key: [] for key in keys}
     for system in suite_systems(golden):
         replay = Cassettes(cassettes.folder)
-        run(golden, system, repeats=repeats, progress="none", cassettes=replay)
-        for key in replay.used & used.keys():
+        outputs = run(golden, system, repeats=repeats, progress="none", cassettes=replay)
+        # Nothing follows from a verdict: one that is missing hides no request.
+        verdicts = Cassettes(cassettes.folder)
+        judge_outputs(golden, outputs, cassettes=verdicts)
+        for key in (replay.used | verdicts.used) & used.keys():
             used[key].append(system.name)
         # A repeat that was never recorded asks for nothing that another repeat does not.
         cassettes.misses.extend(miss for miss in replay.misses if miss.kind == "request")

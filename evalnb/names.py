@@ -1,9 +1,12 @@
 """Names that light modules share with heavy ones."""
 
-__all__ = ["LOCAL_MODEL", "LOCAL_NOTICE"]
+__all__ = ["DEFAULT_JUDGE_MODEL", "LOCAL_MODEL", "LOCAL_NOTICE"]
 
 LOCAL_MODEL = "smollm2-135m-instruct"
 """The id under which the local model answers."""
 
 LOCAL_NOTICE = "Recorded from a 135M-parameter local model, expect poor answers."
 """What every report says where answers of the local model appear."""
+
+DEFAULT_JUDGE_MODEL = "claude-sonnet-5-5"
+"""What is asked for verdicts where neither a judge's file nor the suite names a model."""

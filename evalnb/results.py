@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic_core import from_json, to_json
 
 from evalnb.errors import DecisionError, InputError, Problem
-from evalnb.frames import DECISION, MISSES, OUTPUTS, RESULTS, SCORES, SLICES, to_records
+from evalnb.frames import (
+    DECISION,
+    MISSES,
+    OUTPUTS,
+    RESULTS,
+    SCORES,
+    SLICES,
+    VERDICTS,
+    to_records,
+)
 from evalnb.gate import exit_code, outcome
 from evalnb.holdout import (
     HOLDOUT,
@@ -32,6 +41,7 @@ from evalnb.reports.html import Page, html_page
 from evalnb.reports.junit import junit_xml
 from evalnb.reports.markdown import summary
 from evalnb.reports.sentences import cost_sentences, holdout_sentences
+from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
 
 if TYPE_CHECKING:
@@ -49,6 +59,7 @@ __all__ = [
     "previous_run",
     "read_report",
     "read_run",
+    "read_verdicts",
     "results_root",
     "write_run",
 ]
@@ -102,6 +113,8 @@ def write_run(folder: Path, run: Run) -> None:
     _write_json(folder / "run.json", dict(run.manifest))
     _write_lines(folder / "outputs.jsonl", records["outputs"])
     _write_lines(folder / "scores.jsonl", records["scores"])
+    if len(run.verdicts):
+        _write_lines(folder / "verdicts.jsonl", to_records(run.verdicts))
     count_look(folder, run, "totals")
     _write_reports(folder, run, records)
     _write_json(folder / "report.json", _report(run, records))
@@ -137,6 +150,7 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
         misses=run.misses,
         remarks=[
             *holdout_sentences(rates, looks, run.manifest["golden_version"]),
+            *judge_sentences(run),
             *cost_sentences(run.manifest, records["outputs"]),
         ],
     )
@@ -296,7 +310,20 @@ def read_run(folder: Path) -> Run:
         misses=frames["misses"],
         outcome=report["outcome"],
         exit_code=report["exit_code"],
+        verdicts=read_verdicts(folder),
     )
+
+
+def read_verdicts(folder: Path) -> pd.DataFrame:
+    """Read what judges answered in a run, a verdicts frame; empty where none was asked.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
+    path = folder / "verdicts.jsonl"
+    return _read_lines(path, VERDICTS) if path.exists() else VERDICTS.empty()
 
 
 def _check_manifest(manifest: Any) -> None:

@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from evalnb.advice import RULE_ONLY, Tier
 from evalnb.errors import InputError
 from evalnb.journal import JOURNAL, Journal, JournalBusyError, journal_identity
 from evalnb.places import is_remote
@@ -24,7 +25,11 @@ _OLDEST = timedelta(hours=24)
 
 
 def open_journal(
-    folder: Path, golden: GoldenSet, system: System | DirectSystem, repeats: int
+    folder: Path,
+    golden: GoldenSet,
+    system: System | DirectSystem,
+    repeats: int,
+    tier: Tier = RULE_ONLY,
 ) -> Journal:
     """Open the journal of a live run, new or begun before.
 
@@ -38,7 +43,7 @@ def open_journal(
             f"a live run keeps its journal on this machine, and {folder} is not: give results a "
             "local folder"
         )
-    return Journal(folder / JOURNAL, _identity(golden, system, repeats))
+    return Journal(folder / JOURNAL, _identity(golden, system, repeats, tier))
 
 
 def run_folder(
@@ -48,6 +53,7 @@ def run_folder(
     *,
     mode: str,
     repeats: int | None = None,
+    tier: Tier = RULE_ONLY,
     root: Path | None = None,
 ) -> Path:
     """Return the folder for a run: of a live one that was stopped, or a new one.
@@ -62,6 +68,7 @@ def run_folder(
     now : time in UTC
     mode : replay, record or live
     repeats : answers per case; by default what the suite says
+    tier : whether judges are asked
     root : the results root; by default the suite's
 
     Raises
@@ -70,7 +77,7 @@ def run_folder(
         If no folder can be made.
     """
     if mode == "live":
-        identity = _identity(golden, system, repeats or golden.settings.repeats)
+        identity = _identity(golden, system, repeats or golden.settings.repeats, tier)
         runs = (root or results_root(golden)) / golden.settings.name
         for folder in sorted(runs.glob("*"), reverse=True) if runs.is_dir() else ():
             if _begun_at(folder) >= now - _OLDEST and _is_unfinished(folder, identity):
@@ -78,8 +85,11 @@ def run_folder(
     return new_run_folder(golden, now, root)
 
 
-def _identity(golden: GoldenSet, system: System | DirectSystem, repeats: int) -> dict[str, Any]:
+def _identity(
+    golden: GoldenSet, system: System | DirectSystem, repeats: int, tier: Tier
+) -> dict[str, Any]:
     return {
+        "tier": tier,
         "suite": golden.settings.name,
         "golden_version": golden.version,
         "system": system.name,

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import os
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from types import NoneType
@@ -24,6 +24,7 @@ from evalnb.cassettes import Binding, Cassettes, Exchange, Mode, bind
 from evalnb.control import RunControl
 from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.frames import OUTPUTS, NaReason
+from evalnb.names import LOCAL_MODEL
 from evalnb.pace import Pace
 from evalnb.prices import response_cost_usd
 from evalnb.systems import STEP_LIMIT, DirectSystem, HttpSystem, Output
@@ -40,7 +41,16 @@ if TYPE_CHECKING:
     from evalnb.systems import System
     from evalnb.transport import Upstream
 
-__all__ = ["Progress", "run", "run_async", "run_sync"]
+__all__ = [
+    "Access",
+    "Follower",
+    "Progress",
+    "model_access",
+    "run",
+    "run_async",
+    "run_sync",
+    "upstream_of",
+]
 
 T = TypeVar("T")
 Progress = Literal["auto", "log", "none"]
@@ -90,6 +100,7 @@ def run(
     max_minutes: float | None = None,
     budget_usd: float | None = None,
     run_id: str | None = None,
+    follower: Follower | None = None,
 ) -> pd.DataFrame:
     """Let a system answer every case.
 
@@ -109,6 +120,7 @@ def run(
     max_minutes : after this nothing more is asked; what is left is NA `deadline`
     budget_usd : what the run may cost; what is left is NA `budget`
     run_id : stands in every row
+    follower : is given each row as soon as it is there
 
     Returns
     -------
@@ -135,6 +147,7 @@ def run(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
             run_id=run_id,
+            follower=follower,
         )
     )
 
@@ -153,6 +166,7 @@ async def run_async(
     max_minutes: float | None = None,
     budget_usd: float | None = None,
     run_id: str | None = None,
+    follower: Follower | None = None,
 ) -> pd.DataFrame:
     """Let a system answer every case, for those who have an event loop; see `run`."""
     if repeats < 1 or concurrency < 1:
@@ -171,14 +185,25 @@ async def run_async(
         budget_usd=(budget_usd or limits.budget_usd) if bounded else None,
         spent_usd=_spent_usd(journal),
     )
+    pace = Pace()
     work = _Work(
         control,
-        _access(system, cassettes, upstream, control, concurrency),
+        model_access(
+            system,
+            cassettes,
+            upstream_of(system, cassettes) if upstream == "auto" else upstream,
+            control=control,
+            pace=pace,
+            concurrency=concurrency,
+        ),
         journal,
         {"run_id": run_id, "system": system.name, "mode": cassettes.mode},
+        follower,
     )
     plan = [(case, repeat) for case in golden for repeat in range(1, repeats + 1)]
-    async with aclosing(work.access):
+    async with aclosing(work.access), aclosing(follower) if follower else nullcontext():
+        if follower is not None:
+            follower.begin(cassettes, control, pace, concurrency)
         try:
             with _bar(len(plan), progress) as advance:
                 await work.do(plan, advance)
@@ -192,32 +217,80 @@ async def run_async(
     return OUTPUTS.build(work.rows.pop(position) for position in range(len(plan)))
 
 
-class _Access(Protocol):
+class Follower(Protocol):
+    """What is done with each output beside the runner's own work, under the same bounds."""
+
+    def begin(
+        self, cassettes: Cassettes, control: RunControl, pace: Pace, concurrency: int
+    ) -> None:
+        """Make ready, within the event loop of the run."""
+
+    async def follow(self, row: Mapping[str, Any]) -> None:
+        """Take an output, a record of an outputs frame; many may be under way at once.
+
+        It raises nothing: what every other output would meet stops the run by its control.
+        """
+
+    async def aclose(self) -> None:
+        """End."""
+
+
+class Access(Protocol):
     """How the runner asks: through the SDK, or in replay past it."""
 
     n_workers: int
 
-    async def answer(self, case: Case) -> Output | str: ...
+    async def answer(self, case: Case) -> Output | str:
+        """Let the system answer a case."""
 
-    def failure(self, error: BaseException) -> tuple[NaReason, str]: ...
+    async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the response to a Messages API request, both as plain JSON values."""
 
-    async def aclose(self) -> None: ...
+    def failure(self, error: BaseException) -> tuple[NaReason, str]:
+        """Say what an error means for a case."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
 
 
-def _access(
-    system: System | DirectSystem,
+def upstream_of(asked: object, cassettes: Cassettes) -> Upstream | None:
+    """Return where the model of a system or judge is to be asked for what is not recorded.
+
+    None stands for Anthropic's API, and in replay for nowhere.
+    """
+    if cassettes.mode == "replay" or getattr(asked, "model", None) != LOCAL_MODEL:
+        return None
+    from evalnb.local import LocalTransport
+
+    return LocalTransport()
+
+
+def model_access(
+    system: System | DirectSystem | None,
     cassettes: Cassettes,
-    upstream: Upstream | Literal["auto"] | None,
+    upstream: Upstream | None,
+    *,
     control: RunControl,
+    pace: Pace,
     concurrency: int,
-) -> _Access:
-    if cassettes.mode == "replay" and isinstance(system, DirectSystem):
-        return ReplayAccess(system, cassettes)
-    from evalnb.clients import SdkAccess, upstream_of  # the SDK takes long to import
+) -> Access:
+    """Return what a run asks through.
+
+    Parameters
+    ----------
+    system : what answers; None where plain requests alone are made
+    cassettes : where responses are taken from and stored
+    upstream : where to ask for what they do not hold; None for Anthropic's API
+    control : bounds of the run
+    pace : how long to wait after a failure
+    concurrency : how many requests are under way at once
+    """
+    is_direct = system is None or isinstance(system, DirectSystem)
+    if cassettes.mode == "replay" and is_direct:
+        return ReplayAccess(system, cassettes)  # type: ignore[arg-type]
+    from evalnb.clients import SdkAccess  # the SDK takes long to import
 
     replays = cassettes.mode == "replay"
-    if upstream == "auto":
-        upstream = None if replays else upstream_of(system)
     if upstream is not None and upstream.max_concurrency is not None:
         concurrency = min(concurrency, upstream.max_concurrency)
     return SdkAccess(
@@ -225,7 +298,7 @@ def _access(
         cassettes,
         upstream,
         control=control,
-        pace=Pace(),
+        pace=pace,
         concurrency=concurrency,
         needs_key=upstream is None and not replays and not isinstance(system, HttpSystem),
     )
@@ -243,9 +316,10 @@ class _Work:
     """The cases of one run, being answered."""
 
     control: RunControl
-    access: _Access
+    access: Access
     journal: Journal | None
     shared: Mapping[str, Any]
+    follower: Follower | None = None
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
     n_refused: int = 0
 
@@ -266,7 +340,10 @@ class _Work:
             async def work() -> None:
                 for position, (case, repeat) in todo:
                     await asyncio.sleep(0)  # lets an interrupt in, where nothing is waited for
-                    self.rows[position] = {**self.shared, **await self._row(case, repeat)}
+                    row = {**self.shared, **await self._row(case, repeat)}
+                    self.rows[position] = row
+                    if self.follower is not None:
+                        group.start_soon(self.follower.follow, row)
                     advance()
 
             for _ in range(min(len(plan), self.access.n_workers)):

@@ -8,8 +8,18 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from evalnb.frames import RESULTS, SCORES, SLICES, NaReason, is_accident_record, to_records
+from evalnb.frames import (
+    RESULTS,
+    SCORES,
+    SLICES,
+    NaReason,
+    is_accident_record,
+    is_advisory_record,
+    to_records,
+)
 from evalnb.jsontext import writable_text
+from evalnb.judges import suite_judges
+from evalnb.panel import Panel
 from evalnb.scorers import (
     SCORERS,
     MeasuredOutput,
@@ -30,9 +40,19 @@ if TYPE_CHECKING:
 
     from evalnb.cases import Case, Turn
     from evalnb.golden import GoldenSet, SuiteSettings
+    from evalnb.judges import Judge
     from evalnb.scorers import OwnScorer, Scorer
 
-__all__ = ["case_scorers", "repeat_passes", "score", "scorer_names", "slices", "summarize"]
+__all__ = [
+    "case_scorers",
+    "fails_a_rule",
+    "repeat_passes",
+    "score",
+    "scorer_names",
+    "slices",
+    "suite_own_scorers",
+    "summarize",
+]
 
 _SHOWN_ERROR = 160
 _JUDGED = {"rubric": "rubric", "reference": "reference"}
@@ -42,9 +62,14 @@ _NAMES = {expectation: scorer.name for expectation, scorer in SCORERS.items()} |
 
 
 def score(
-    golden: GoldenSet, outputs: pd.DataFrame, scorers: Mapping[str, OwnScorer] | None = None
+    golden: GoldenSet,
+    outputs: pd.DataFrame,
+    scorers: Mapping[str, OwnScorer] | None = None,
+    *,
+    verdicts: pd.DataFrame | None = None,
+    judges: Sequence[Judge] | None = None,
 ) -> pd.DataFrame:
-    """Score every output by every expectation that its case states.
+    """Score every output by every expectation that its case states, and by its judges.
 
     Expectations of turns are scored on the output of their turn, those of the case on the whole;
     where a scorer has several parts to decide on, its row has the mean of their values, and
@@ -56,12 +81,15 @@ def score(
     outputs : an outputs frame
     scorers : name to a function of case and output, beside those of the suite's `[scorers]`; it
         returns a `Score`, True or False, a number in [0, 1], or None where it does not apply
+    verdicts : a verdicts frame of these outputs; those of another output or judge do not count
+    judges : who gave the verdicts; by default the judges of the suite
 
     Returns
     -------
     a scores frame, in the order of `outputs`
-        Where an output is NA, each of its scores is NA for the same reason; expectations that
-        need a judge are NA `no_judge`, or `skipped_by_rule` where a rule already failed.
+        Where an output is NA, each of its scores is NA for the same reason. A judge's score is NA
+        `skipped_by_rule` where a rule already failed and no verdict is there, else `no_judge`
+        without a verdict. Of several verdicts of one judge the mean counts.
 
     Raises
     ------
@@ -72,11 +100,13 @@ def score(
     InputError
         If a scorer of the suite cannot be imported.
     """
-    own = _own_scorers(golden, scorers or {})
+    judges = suite_judges(golden) if judges is None else judges
+    own = _own_scorers(golden, scorers or {}, judges)
+    panel = Panel(golden.settings.judging, judges, verdicts)
     return SCORES.build(
         row
         for output in to_records(outputs)
-        for row in _score_output(golden[output["case_id"]], output, golden.settings, own)
+        for row in _score_output(golden[output["case_id"]], output, golden.settings, own, panel)
     )
 
 
@@ -129,6 +159,27 @@ def slices(
     )
 
 
+def suite_own_scorers(golden: GoldenSet) -> dict[str, OwnScorer]:
+    """Return the scorers that a suite names in `[scorers]`."""
+    return _own_scorers(golden, {}, suite_judges(golden))
+
+
+def fails_a_rule(
+    golden: GoldenSet, output: Mapping[str, Any], own: Mapping[str, OwnScorer]
+) -> bool:
+    """Tell whether a rule already fails an output, so that no judge need be asked.
+
+    Parameters
+    ----------
+    golden : the suite
+    output : a record of an outputs frame
+    own : scorers of the suite's own
+    """
+    case = golden[output["case_id"]]
+    verdicts = _rule_verdicts(case, _output(output), golden.settings, own)
+    return _some_failed(verdicts)
+
+
 def scorer_names(case: Case) -> Mapping[str, str]:
     """Return the scorer of each expectation that a case states, by the expectation's field."""
     return _scorer_names(case.expectations)
@@ -139,47 +190,74 @@ def _scorer_names(expectations: tuple[str, ...]) -> Mapping[str, str]:
     return MappingProxyType({name: _NAMES[name] for name in expectations})
 
 
-def case_scorers(golden: GoldenSet, case: Case) -> list[str]:
-    """Name the scorers that a case has rows of: those of its expectations and the suite's own."""
-    return [*scorer_names(case).values(), *golden.settings.scorers]
+def case_scorers(golden: GoldenSet, case: Case, judges: Sequence[Judge] | None = None) -> list[str]:
+    """Name the scorers that a case has rows of.
+
+    Those of its expectations, the suite's own, and those of the judges that the case is for.
+    """
+    judges = suite_judges(golden) if judges is None else judges
+    judged = (name for judge in judges if judge.applies_to(case) for name in judge.scorers)
+    return list(dict.fromkeys([*scorer_names(case).values(), *golden.settings.scorers, *judged]))
 
 
-def _own_scorers(golden: GoldenSet, given: Mapping[str, OwnScorer]) -> dict[str, OwnScorer]:
-    own = suite_scorers(golden, frozenset(_NAMES.values()))
+def _own_scorers(
+    golden: GoldenSet, given: Mapping[str, OwnScorer], judges: Sequence[Judge]
+) -> dict[str, OwnScorer]:
+    taken = frozenset(_NAMES.values()).union(*(judge.scorers for judge in judges))
+    own = suite_scorers(golden, taken)
     for name, function in given.items():
-        check_own_scorer(name, function, frozenset(_NAMES.values()) | own.keys())
+        check_own_scorer(name, function, taken | own.keys())
     return {**own, **given}
 
 
 def _score_output(
-    case: Case, row: Mapping[str, Any], settings: SuiteSettings, own: Mapping[str, OwnScorer]
+    case: Case,
+    row: Mapping[str, Any],
+    settings: SuiteSettings,
+    own: Mapping[str, OwnScorer],
+    panel: Panel,
 ) -> Iterator[dict[str, Any]]:
     shared = {name: row[name] for name in _SHARED if name in row}
     names = scorer_names(case)
+    judged = panel.scorers(case)
+    every = [*names.values(), *own, *(name for name in judged if name not in names.values())]
     if "na_reason" in row:
         found = {"na_reason": row["na_reason"], "error": row.get("error")}
-        for expectation, name in names.items():
-            tier = "judge" if expectation in _JUDGED else "rule"
+        for name in every:
+            tier = "judge" if name in judged or name in _JUDGED.values() else "rule"
             yield {**shared, "scorer": name, "tier": tier, **found}
-        for name in own:
-            yield {**shared, "scorer": name, "tier": "rule", **found}
         return
     # All rules come before any judge, wherever the case states them.
-    output = _output(row)
+    verdicts = _rule_verdicts(case, _output(row), settings, own)
+    unjudged = NaReason.SKIPPED_BY_RULE if _some_failed(verdicts) else NaReason.NO_JUDGE
+    given = panel.scores(case, row)
+    for name in every:
+        if name in verdicts:
+            yield {**shared, "scorer": name, "tier": "rule", **verdicts[name]}
+        else:
+            judge_score = given.get(name, {"na_reason": unjudged})
+            yield {**shared, "scorer": name, "tier": "judge", **judge_score}
+
+
+def _rule_verdicts(
+    case: Case,
+    output: MeasuredOutput,
+    settings: SuiteSettings,
+    own: Mapping[str, OwnScorer],
+) -> dict[str, dict[str, Any]]:
+    """Return what each rule says of an output, by the scorer's name."""
     verdicts = {
         name: _scored(SCORERS[expectation], expectation, case, output, settings)
-        for expectation, name in names.items()
+        for expectation, name in scorer_names(case).items()
         if expectation not in _JUDGED
     }
     for name, function in own.items():
         verdicts[name] = _verdict(output, own_score, name, function, case, output)
-    rule_failed = any(verdict.get("passed") is False for verdict in verdicts.values())
-    unjudged = {"na_reason": NaReason.SKIPPED_BY_RULE if rule_failed else NaReason.NO_JUDGE}
-    for name in [*names.values(), *own]:
-        if name in verdicts:
-            yield {**shared, "scorer": name, "tier": "rule", **verdicts[name]}
-        else:
-            yield {**shared, "scorer": name, "tier": "judge", **unjudged}
+    return verdicts
+
+
+def _some_failed(verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
+    return any(verdict.get("passed") is False for verdict in verdicts.values())
 
 
 _SHARED = ("run_id", "case_id", "repeat", "output_hash")
@@ -292,7 +370,7 @@ def _stop_note(stop_reason: str | None) -> str:
 
 
 _TAKEN = ("latency_ms", "input_tokens", "output_tokens", "cost_usd")
-_DECIDED = ("scorer", "value", "passed", "reason", "na_reason")
+_DECIDED = ("scorer", "tier", "value", "passed", "reason", "na_reason", "error")
 
 
 def _by_case(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -358,11 +436,13 @@ def repeat_passes(scores: Iterable[Mapping[str, Any]]) -> list[bool]:
     Returns
     -------
     in the order of the repeats
-        A repeat is scored when it has a verdict and nothing of it is missing by accident.
+        A repeat is scored when it has a verdict and nothing of it is missing by accident. What a
+        judge says is advice, and decides on no repeat.
     """
     repeats: dict[int, list[Mapping[str, Any]]] = {}
     for row in scores:
-        repeats.setdefault(row["repeat"], []).append(row)
+        if not is_advisory_record(row):
+            repeats.setdefault(row["repeat"], []).append(row)
     return [
         all(row["passed"] for row in rows if "passed" in row)
         for _, rows in sorted(repeats.items())
@@ -381,13 +461,17 @@ def _mean_scores(scores: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def _reasons(scores: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return what failed and what is missing by accident, each once."""
     lines = [
-        f"{row['scorer']}: not scored, {_why_missing(row)}"
+        f"{_scorer_words(row)}: not scored, {_why_missing(row)}"
         if "na_reason" in row
-        else f"{row['scorer']}: {row['reason']}"
+        else f"{_scorer_words(row)}: {row['reason']}"
         for row in scores
         if row.get("passed") is False or is_accident_record(row)
     ]
     return list(dict.fromkeys(lines))
+
+
+def _scorer_words(row: Mapping[str, Any]) -> str:
+    return f"{row['scorer']} (advisory)" if is_advisory_record(row) else str(row["scorer"])
 
 
 def _why_missing(row: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ _ERRORS = {
     "504": "timeout_error",
     "529": "overloaded_error",
 }
-_BREAKS = ("disconnect", "hang", "broken_stream", "error_event", "cut")
+_BREAKS = ("disconnect", "hang", "broken_stream", "error_event", "cut", "bad_json")
 _KEY_HEADERS = (b"\r\nx-api-key:", b"\r\nauthorization:")
 
 
@@ -56,7 +56,8 @@ class Behaviour:
     faults : shares of requests by status, or by what breaks: `disconnect` (closed without an
         answer), `hang` (never answered), `broken_stream` (a stream that ends properly, but
         before `message_stop`), `error_event` (an error inside a stream), `cut` (the connection
-        is closed in the middle of the answer). What is for streams leaves other requests whole.
+        is closed in the middle of the answer), `bad_json` (the JSON of a structured output ends
+        in the middle). What is for streams or structured outputs leaves other requests whole.
     retry_after : seconds in the header of a 429; None for no header
     seed : with the request and its attempt, decides on faults; with the request, on the latency
     rules : the first whose `contains` stands in the request's text decides: `text`, `tool`
@@ -259,6 +260,8 @@ class _Api:
         path = target.partition(b"?")[0]
         if (method, path) == (b"post", b"/v1/messages"):
             self._message(connection, head, body)
+        elif (method, path) == (b"post", b"/v1/messages/count_tokens"):
+            connection.finish(_counted(body))
         else:
             connection.finish(self._control(method, path, body))
 
@@ -309,7 +312,8 @@ class _Api:
             self.stats.by_status[fault] += 1
             connection.hangs = True
             return
-        message = _reply_to(request, key, rule)
+        message = _reply_to(request, key, rule, broken=fault == "bad_json")
+        fault = None if fault == "bad_json" else fault
         data, outcome = _as_response(message, fault, stream=bool(request.get("stream")))
         seconds = self.behaviour.seconds(key)
         if seconds:
@@ -415,8 +419,51 @@ def _fault_of(rule: Json, attempt: int) -> str | None:
     return rule.get("fault") if attempt <= rule.get("attempts", attempt) else None
 
 
-def _reply_to(request: Json, key: str, rule: Json) -> Json:
-    if "text" in rule:
+def _counted(body: bytes) -> bytes:
+    """Answer how many tokens a request has."""
+    try:
+        request = json.loads(body)
+        return _response("200", _dumps({"input_tokens": _input_tokens(request)}))
+    except (ValueError, KeyError, TypeError):
+        return _response("400", _dumps({"type": "error", "error": {"type": _ERRORS["400"]}}))
+
+
+def _input_tokens(request: Json) -> int:
+    parts = [request.get("system"), *_contents(request)]
+    return sum(len(_text(content)) for content in parts) // 4 + 1
+
+
+def _schema(request: Json) -> Json | None:
+    form = (request.get("output_config") or {}).get("format") or {}
+    return form.get("schema") if form.get("type") == "json_schema" else None
+
+
+def _fitting(schema: Json, words: list[str], key: str, path: str = "") -> Any:
+    """Return a value that fits a schema; what is free in it is drawn from the request."""
+    drawn = _draw(0, key, "schema", path)
+    if "enum" in schema:
+        return schema["enum"][int(drawn * len(schema["enum"]))]
+    match schema.get("type"):
+        case "object":
+            return {
+                name: _fitting(part, words, key, f"{path}.{name}")
+                for name, part in schema["properties"].items()
+            }
+        case "array":
+            return [
+                _fitting(schema["items"], words, key, f"{path}[{number}]")
+                for number in range(int(3 * drawn))
+            ]
+        case _:
+            return " ".join(words[: 1 + int(5 * drawn)])
+
+
+def _reply_to(request: Json, key: str, rule: Json, *, broken: bool = False) -> Json:
+    schema = _schema(request)
+    if schema is not None and not {"text", "tool"} & rule.keys():
+        written = json.dumps(_fitting(schema, _words(request, key), key))
+        words = [written[: len(written) // 2] if broken else written]
+    elif "text" in rule:
         words = [rule["text"]] if rule["text"] else []
     else:
         words = [] if "tool" in rule else _words(request, key)
@@ -437,7 +484,7 @@ def _reply_to(request: Json, key: str, rule: Json) -> Json:
         "stop_sequence": None,
         "stop_details": None,
         "usage": {
-            "input_tokens": sum(len(_text(content)) for content in _contents(request)) // 4 + 1,
+            "input_tokens": _input_tokens(request),
             "output_tokens": len(text) // 4 + 1,
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,

@@ -82,6 +82,12 @@ def exact(**results: bool | str) -> pd.DataFrame:
     return scores(*((case_id, 1, "exact", result) for case_id, result in results.items()))
 
 
+def judged(**results: bool | str) -> pd.DataFrame:
+    """Build verdicts of a judge on the rubric, a case a keyword."""
+    rows = scores(*((case_id, 1, "rubric", result) for case_id, result in results.items()))
+    return rows.assign(tier="judge", judge_model="m", judge_fingerprint="f").astype(SCORES.columns)
+
+
 def accepted(frame: pd.DataFrame, suite: GoldenSet, **manifest: Any) -> Baseline:
     content = {"golden_version": suite.version, "system": {"fingerprint": "f00d"}} | manifest
     return Baseline(content, count(frame), OUTPUTS.empty())
@@ -200,10 +206,14 @@ def test_what_a_rule_could_not_score_in_the_baseline_and_fails_now_blocks() -> N
     assert said(decision) == [("new_failure", "fail", "a", "exact", None)]
 
 
-def test_what_no_judge_scored_in_the_baseline_and_fails_now_is_stated() -> None:
-    judged = exact(a=False).assign(tier="judge")
-    decision = compare(golden("a"), exact(a="no_judge"), judged)
-    assert said(decision) == [("not_compared", "note", "a", "exact", None)]
+def test_a_judge_is_advice_and_blocks_nothing() -> None:
+    suite = golden("a", gate={"floors": {"rubric": 0.9}})
+    before = pd.concat([exact(a=True), judged(a=True)])
+    decision = compare(suite, before, pd.concat([exact(a=True), judged(a=False)]))
+    assert said(decision) == [
+        ("floor", "note", None, "rubric", "all"),
+        ("advisory_judge", "note", None, "rubric", None),
+    ]
     assert exit_code(decision) == 0
 
 
@@ -709,12 +719,14 @@ def test_a_floor_holds_without_a_baseline_and_a_waiver_is_no_way_round_it() -> N
 
 
 def test_a_floor_on_what_nothing_scored_is_inconclusive() -> None:
-    suite = golden("a", gate={"floors": {"(case)": 0.0, "exat": 0.5, "rubric": 0.5, "x": 0.0}})
-    frame = scores(("a", 1, "exact", True), ("a", 1, "rubric", "no_judge"))
+    suite = golden(
+        "a", gate={"floors": {"(case)": 0.0, "exat": 0.5, "must_contain": 0.5, "x": 0.0}}
+    )
+    frame = scores(("a", 1, "exact", True), ("a", 1, "must_contain", "not_applicable"))
     decision = compare(suite, frame, frame)
     assert said(decision) == [
         floor("exat", "inconclusive"),
-        floor("rubric", "inconclusive"),
+        floor("must_contain", "inconclusive"),
         floor("x", "inconclusive"),
     ]
     assert decision["reason"].tolist() == [

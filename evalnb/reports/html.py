@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from evalnb.costs import usage_by_model
 from evalnb.frames import METRICS, Outcome, to_records
 from evalnb.holdout import LOOKS, UNSAID
 from evalnb.jsontext import dump_json
@@ -31,7 +32,8 @@ from evalnb.reports.sentences import (
     why,
 )
 from evalnb.reports.text import cell_text, one_line, visible
-from evalnb.reports.views import decision_rows, failing_records, not_scored, slice_rates
+from evalnb.reports.verdicts import judge_sentences, judged_counts
+from evalnb.reports.views import decision_rows, failing_records, not_scored, slice_rates, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +59,7 @@ _MIN_P95 = 60
 """From so many answers on, a 95th percentile says something."""
 
 _MANIFEST = (
-    "run_id", "suite", "system", "system_fingerprint", "models", "mode", "repeats", "concurrency",
+    "run_id", "suite", "system", "system_fingerprint", "models", "mode", "tier", "repeats", "concurrency",
     "golden_version", "settings_fingerprint", "as_of", "started_at", "finished_at", "git_commit",
     "python", "packages", "record_command",
 )  # fmt: skip
@@ -146,6 +148,11 @@ def html_page(page: Page) -> str:
         overall=overall_sentence(run.slices),
         baseline=baseline_sentence(manifest),
         usage=[*cost_sentences(manifest, page.outputs), *_usage_sentences(page.outputs)],
+        judges=judge_sentences(run),
+        judged=_table(_spoken(judged_counts(run.scores)), "What the judges scored"),
+        by_model=_table(
+            _spoken(usage_by_model(run.outputs, run.verdicts)), "Tokens and cost by model"
+        ),
         holdout=holdout_sentences(page.rates, page.looks, manifest["golden_version"]),
         findings=[
             _table(decision_rows(findings, outcome), name) for name, outcome in _FINDINGS.items()
@@ -167,6 +174,10 @@ def html_page(page: Page) -> str:
         ],
     )  # fmt: skip
     return text.encode(errors="replace").decode()
+
+
+def _spoken(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns=words)
 
 
 @lru_cache(maxsize=1)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evalnb.costs import usage_by_model
 from evalnb.frames import Outcome
 from evalnb.holdout import split_rates
 from evalnb.reports.numbers import count
 from evalnb.reports.text import cell_text
+from evalnb.reports.verdicts import failing_verdicts, judged_counts
 from evalnb.reports.views import (
     changes,
     decision_rows,
@@ -23,6 +25,7 @@ from evalnb.reports.views import (
     holdout_rates,
     looks_by_version,
     slice_rates,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -33,9 +36,12 @@ __all__ = [
     "decision_table",
     "failing_table",
     "holdout_table",
+    "judged_table",
     "looks_table",
     "slices_table",
     "styled",
+    "usage_table",
+    "verdicts_table",
 ]
 
 _LOOKS: list[Any] = [
@@ -188,6 +194,58 @@ def decision_table(decision: pd.DataFrame) -> Styler:
     return styled(
         frame, caption=f"{len(parts[Outcome.FAIL]):,} of {count(len(rows), 'finding')} block"
     )
+
+
+def judged_table(scores: pd.DataFrame) -> Styler:
+    """Show how many scores judges gave, what was skipped and what is missing.
+
+    Parameters
+    ----------
+    scores : a scores frame
+
+    Returns
+    -------
+    a table for a notebook
+    """
+    return styled(_spoken(judged_counts(scores)), caption="What the judges scored")
+
+
+def verdicts_table(scores: pd.DataFrame, outputs: pd.DataFrame) -> Styler:
+    """Show what judges let fail, with their reasons and what the system said.
+
+    Parameters
+    ----------
+    scores, outputs : frames of one run
+
+    Returns
+    -------
+    a table for a notebook
+        A row a score that does not pass, or is missing by accident; reasons are whole up to 1,500
+        characters.
+    """
+    rows = failing_verdicts(scores)
+    texts = outputs[["case_id", "repeat", "text"]].rename(columns={"text": "output"})
+    shown = rows.merge(texts, on=["case_id", "repeat"], how="left", validate="many_to_one")
+    caption = f"{count(len(rows), 'score')} of judges that do not pass or are missing"
+    return styled(_spoken(shown), caption=caption, limit=1500)
+
+
+def usage_table(outputs: pd.DataFrame, verdicts: pd.DataFrame) -> Styler:
+    """Show tokens, cache hits and cost by model, of the system and of its judges.
+
+    Parameters
+    ----------
+    outputs, verdicts : frames of one run
+
+    Returns
+    -------
+    a table for a notebook
+    """
+    return styled(_spoken(usage_by_model(outputs, verdicts)), caption="Tokens and cost by model")
+
+
+def _spoken(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns=words)
 
 
 def _texts(frame: pd.DataFrame, limit: int, *, index: bool) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from evalnb.reports.misses import miss_lines
 from evalnb.reports.numbers import count, money, pass_rate, rate
 from evalnb.reports.sentences import holdout_sentences
 from evalnb.reports.text import one_line
+from evalnb.reports.verdicts import judge_sentences
 from evalnb.reports.views import failing_records
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def _lines(run: Run) -> Iterator[str]:
     for line in holdout_sentences(
         split_rates(run.results), LOOKS.empty(), manifest["golden_version"]
     ):
+        yield f"  {line}"
+    for line in judge_sentences(run):
         yield f"  {line}"
     if manifest.get("cost_usd"):
         yield f"  cost {money(manifest['cost_usd'])} at list price"

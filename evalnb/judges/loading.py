@@ -1,0 +1,100 @@
+"""Finding the judges that a suite names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from evalnb.errors import InputError, nearest_name
+from evalnb.imports import import_object, is_import_path
+from evalnb.judges.files import JudgeFile, Kind
+from evalnb.judges.judge import Judge, kind_of
+from evalnb.tomltext import read_toml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evalnb.golden import GoldenSet
+
+__all__ = ["load_judge", "suite_judges"]
+
+_PACKAGE: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "pairwise")
+
+
+def load_judge(golden: GoldenSet, name: str) -> Judge:
+    """Return a judge by its name.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    name : a judge of the package (`rubric`, `axes`, `reference`, `faithfulness`), a file in the
+        suite's `judges` with or without folder and ending, a file's path, or the import path of a
+        `Judge` of your own, such as `my_judges:tone`
+
+    Raises
+    ------
+    InputError
+        If there is none, or it cannot be used.
+    """
+    if is_import_path(name):
+        return _imported(golden, name)
+    path = _file_of(golden, name)
+    if path is not None:
+        file: JudgeFile = read_toml(path, JudgeFile, "judge file")
+        if file.kind == "pairwise":
+            raise InputError(
+                f"{path} is a judge of pairs: it has no score for a single answer. Use it with "
+                "`evalnb.judge_pairs`."
+            )
+        return kind_of(file)(path.stem, file, file.model or golden.settings.judging.model, path)
+    for kind in _PACKAGE:
+        if kind == name:
+            file = JudgeFile(kind=kind)
+            return kind_of(file)(name, file, golden.settings.judging.model)
+    known = [*_PACKAGE, *(found.stem for found in _files(golden))]
+    near = nearest_name(name, known)
+    hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(known)}."
+    raise InputError(f"there is no judge {name!r}. {hint}")
+
+
+def suite_judges(golden: GoldenSet) -> tuple[Judge, ...]:
+    """Return the judges that a suite names in `[judging]`.
+
+    Raises
+    ------
+    InputError
+        If one cannot be used, or two of them give the same score.
+    """
+    judges = tuple(load_judge(golden, name) for name in golden.settings.judging.judges)
+    owner: dict[str, str] = {}
+    for judge in judges:
+        for scorer in judge.scorers:
+            if scorer in owner:
+                raise InputError(
+                    f"the judges {owner[scorer]!r} and {judge.name!r} both give `{scorer}`: name "
+                    "one of them in `judging.judges`, and try the other with `evalnb judge`"
+                )
+            owner[scorer] = judge.name
+    return judges
+
+
+def _imported(golden: GoldenSet, name: str) -> Judge:
+    found = import_object(name, golden.folder)
+    if not isinstance(found, Judge):
+        raise InputError(f"{name!r} must be a Judge. Got {type(found).__name__}.")
+    return found
+
+
+def _file_of(golden: GoldenSet, name: str) -> Path | None:
+    if golden.folder is None:
+        return None
+    candidates = (
+        golden.folder / "judges" / f"{name}.toml",
+        golden.folder / "judges" / name,
+        golden.folder / name,
+    )
+    return next((path for path in candidates if name and path.is_file()), None)
+
+
+def _files(golden: GoldenSet) -> list[Path]:
+    folder = None if golden.folder is None else golden.folder / "judges"
+    return sorted(folder.glob("*.toml")) if folder is not None and folder.is_dir() else []

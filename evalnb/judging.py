@@ -1,0 +1,356 @@
+"""Asking the judges about outputs, beside a run or afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from evalnb.cassettes import Cassettes, bind
+from evalnb.control import RunControl
+from evalnb.errors import EvalnbError, InputError, MissError
+from evalnb.frames import VERDICTS, NaReason, to_records
+from evalnb.judges import read_verdict, suite_judges
+from evalnb.pace import Pace
+from evalnb.prices import response_cost_usd
+from evalnb.runner import model_access, run_sync, upstream_of
+from evalnb.scoring import fails_a_rule, suite_own_scorers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from evalnb.cases import Case
+    from evalnb.cassettes import Binding, Exchange
+    from evalnb.golden import GoldenSet
+    from evalnb.judges import Judge, Verdict
+    from evalnb.runner import Access
+    from evalnb.transport import Upstream
+
+__all__ = ["Judging", "ask_all", "judge_outputs"]
+
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+
+
+_FIRST_CALLS = 5
+"""Where none of so many first requests is one that the API accepts, no other will be."""
+
+
+class Judging:
+    """Asks the judges of a suite about each output that its rules let through.
+
+    Parameters
+    ----------
+    golden : the suite
+    judges : whom to ask; by default those that the suite names
+    repeats : how often each verdict is asked for; by default what the suite says
+    upstream : where to ask for what is not recorded; by default what each judge's model says
+    known : a verdicts frame; what stands in it of the same output and judge is not asked again
+
+    Raises
+    ------
+    InputError
+        If a judge of the suite cannot be used.
+    """
+
+    def __init__(
+        self,
+        golden: GoldenSet,
+        judges: Sequence[Judge] | None = None,
+        *,
+        repeats: int | None = None,
+        known: pd.DataFrame | None = None,
+        upstream: Upstream | None = None,
+    ) -> None:
+        self.golden = golden
+        self.judges = tuple(suite_judges(golden) if judges is None else judges)
+        self.repeats = repeats or golden.settings.judging.repeats
+        self._own = suite_own_scorers(golden)
+        self._upstream = upstream
+        self._always = frozenset(golden.settings.judging.always)
+        self._known = {
+            _identity(row): row
+            for row in (() if known is None else to_records(known))
+            if "na_reason" not in row
+        }
+        self._access: dict[str, Access] = {}
+        self._rows: list[dict[str, Any]] = []
+        self._mode = "replay"
+        self._control = RunControl()
+        self._n_refused = 0
+
+    def begin(
+        self, cassettes: Cassettes, control: RunControl, pace: Pace, concurrency: int
+    ) -> None:
+        """Make ready to ask, under the bounds of a run."""
+        self._mode, self._control = cassettes.mode, control
+        for model in dict.fromkeys(judge.model for judge in self.judges):
+            judge = next(judge for judge in self.judges if judge.model == model)
+            self._access[model] = model_access(
+                None,
+                cassettes,
+                self._upstream or upstream_of(judge, cassettes),
+                control=control,
+                pace=pace,
+                concurrency=concurrency,
+            )
+
+    async def follow(self, row: Mapping[str, Any]) -> None:
+        """Ask every judge about an output, where there is one and the rules let it through."""
+        given = {name: value for name, value in row.items() if value is not None}
+        if given.get("na_reason"):
+            return
+        case = self.golden[given["case_id"]]
+        if not self._always.intersection(case.tags or ()) and fails_a_rule(
+            self.golden, given, self._own
+        ):
+            return
+        async with anyio.create_task_group() as group:
+            for judge in self.judges:
+                if judge.applies_to(case):
+                    for part in judge.parts():
+                        group.start_soon(self._ask_about, judge, case, given, part)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for access in self._access.values():
+            await access.aclose()
+
+    def frame(self, run_id: str | None = None) -> pd.DataFrame:
+        """Return what was answered, a verdicts frame in the order of the cases."""
+        order = {case.id: number for number, case in enumerate(self.golden)}
+        names = [judge.name for judge in self.judges]
+        rows = sorted(
+            self._rows,
+            key=lambda row: (
+                order[row["case_id"]],
+                row["repeat"],
+                names.index(row["judge"]),
+                row["part"],
+                row["judge_repeat"],
+            ),
+        )
+        return VERDICTS.build({**row, "run_id": run_id} for row in rows)
+
+    async def _ask_about(
+        self, judge: Judge, case: Case, output: Mapping[str, Any], part: str
+    ) -> None:
+        request, schema = judge.request(case, output, part), judge.schema(case, part)
+        access = self._access[judge.model]
+        shared = {
+            "case_id": case.id,
+            "repeat": output["repeat"],
+            "output_hash": output.get("output_hash"),
+            "judge": judge.name,
+            "part": part,
+            "judge_model": judge.model,
+            "judge_fingerprint": judge.fingerprint,
+            "mode": self._mode,
+        }
+        with bind(case.id, output["repeat"]) as binding:
+            for judge_repeat in range(1, self.repeats + 1):
+                asked = {**shared, "judge_repeat": judge_repeat}
+                if (kept := self._known.get(_identity(asked))) is not None:
+                    self._rows.append(kept)
+                    continue
+                try:
+                    found = await _asked(access, request, schema, binding)
+                except EvalnbError as error:
+                    self._control.stop(
+                        error if isinstance(error, InputError) else InputError(str(error))
+                    )
+                    return
+                self._rows.append({**asked, **found})
+                self._check_first(found)
+
+    def _check_first(self, found: Mapping[str, Any]) -> None:
+        """Stop a run in which the API accepts no request of the judges."""
+        self._n_refused += found.get("na_reason") == NaReason.BAD_REQUEST
+        if self._n_refused == len(self._rows) == _FIRST_CALLS:
+            self._control.stop(
+                InputError(
+                    f"the API accepts none of the judges' first {_FIRST_CALLS} requests: "
+                    f"{found['error']}"
+                )
+            )
+
+
+def judge_outputs(
+    golden: GoldenSet,
+    outputs: pd.DataFrame,
+    judges: Sequence[Judge] | None = None,
+    *,
+    cassettes: Cassettes | None = None,
+    upstream: Upstream | None = None,
+    concurrency: int = 8,
+    repeats: int | None = None,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
+) -> pd.DataFrame:
+    """Ask judges about outputs that are there already; the system is not run.
+
+    Parameters
+    ----------
+    golden : the cases
+    outputs : an outputs frame of these cases
+    judges : whom to ask; by default those that the suite names
+    cassettes : where verdicts are taken from and stored; by default the suite's, in replay
+    upstream : where to ask for what is not recorded; by default what each judge's model says
+    concurrency : how many requests are under way at once
+    repeats : how often each verdict is asked for; by default what the suite says
+    max_minutes, budget_usd : bounds as for `evalnb.run`
+
+    Returns
+    -------
+    a verdicts frame: a row a call about an output that the rules let through
+        What could not be had is NA with its reason.
+
+    Raises
+    ------
+    InputError
+        If a judge cannot be used, or the same would befall every call.
+    KeyError
+        If an output belongs to no case.
+    """
+    judging = Judging(golden, judges, repeats=repeats, upstream=upstream)
+    if cassettes is None:
+        if golden.folder is None:
+            raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
+        cassettes = Cassettes(golden.folder / "cassettes")
+    ask_all(
+        judging,
+        outputs,
+        cassettes,
+        concurrency=concurrency,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
+    )
+    if cassettes.faults:
+        raise cassettes.faults[0]
+    return judging.frame()
+
+
+def ask_all(
+    judging: Judging,
+    outputs: pd.DataFrame,
+    cassettes: Cassettes,
+    *,
+    concurrency: int = 8,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
+) -> None:
+    """Ask about every output; `judging` has the verdicts afterwards.
+
+    Parameters and errors are those of `judge_outputs`.
+    """
+    limits, asks = judging.golden.settings.live, cassettes.mode != "replay"
+    control = RunControl(
+        timeout_s=limits.timeout_s,
+        max_minutes=(max_minutes or limits.max_minutes) if asks else None,
+        budget_usd=(budget_usd or limits.budget_usd) if asks else None,
+    )
+    rows = to_records(outputs)
+    run_sync(partial(_follow_all, judging, rows, cassettes, control, concurrency))
+
+
+async def _follow_all(
+    judging: Judging,
+    rows: Sequence[Mapping[str, Any]],
+    cassettes: Cassettes,
+    control: RunControl,
+    concurrency: int,
+) -> None:
+    control.start()
+    todo = iter(rows)
+    async with aclosing(judging):
+        judging.begin(cassettes, control, Pace(), concurrency)
+        loop = asyncio.get_running_loop()
+        async with anyio.create_task_group() as group:
+            control.on_fatal = partial(loop.call_soon_threadsafe, group.cancel_scope.cancel)
+
+            async def work() -> None:
+                for row in todo:
+                    await asyncio.sleep(0)
+                    await judging.follow(row)
+
+            for _ in range(2 * concurrency):
+                group.start_soon(work)
+    control.end()
+    if control.fatal is not None:
+        raise control.fatal
+
+
+def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what a verdict is about, and of whom."""
+    names = ("case_id", "repeat", "output_hash", "judge", "judge_fingerprint", "part")
+    return (*map(row.get, names), row["judge_repeat"])
+
+
+async def _asked(
+    access: Access, request: Mapping[str, Any], schema: Mapping[str, Any], binding: Binding
+) -> dict[str, Any]:
+    """Ask once; whatever happens to it alone is a verdict with its reason."""
+    n_before = len(binding.exchanges)
+    try:
+        response = await access.create(request)
+    except EvalnbError as error:
+        if not isinstance(error, MissError):
+            raise
+        return {"na_reason": NaReason.MISS, "error": str(error)}
+    except Exception as error:  # noqa: BLE001 - a failure is a row with a reason
+        reason, text = access.failure(error)
+        if binding.stopped is not None:
+            reason = binding.stopped
+        elif binding.failed is not None:
+            reason = binding.failed[0]
+        elif binding.incomplete:
+            reason = NaReason.INCOMPLETE
+        binding.failed = None
+        binding.incomplete.clear()
+        return {"na_reason": reason, "error": text}
+    exchange = binding.exchanges[n_before] if len(binding.exchanges) > n_before else None
+    return {**_verdict(read_verdict(response, schema)), **_taken(response, exchange)}
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "answers": verdict.answers,
+        "text": verdict.text,
+        "na_reason": verdict.na_reason,
+        "error": verdict.error,
+    }
+
+
+def _taken(response: Mapping[str, Any], exchange: Exchange | None) -> dict[str, Any]:
+    """Return what a response took, as far as it says so."""
+    usage = response.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    details = usage.get("output_tokens_details")
+    thinking = details.get("thinking_tokens") if isinstance(details, dict) else None
+    counts = {name: _count(usage.get(key)) for name, key in _USAGE.items()}
+    return {
+        **counts,
+        "thinking_tokens": _count(thinking),
+        "judge_model_answered": _name(response.get("model")),
+        "stop_reason": _name(response.get("stop_reason")),
+        "cost_usd": response_cost_usd(response),
+        "latency_ms": exchange.latency_ms if exchange else None,
+        "request_key": exchange.key if exchange else None,
+    }
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 2**53 else None
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

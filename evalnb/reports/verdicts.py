@@ -1,0 +1,177 @@
+"""What reports say of judges: who was asked, what was skipped and what could not be had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evalnb.frames import BY_PLAN, NaReason, to_records
+from evalnb.reports.numbers import count, money, tokens
+from evalnb.reports.text import cell_text, listing, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from evalnb.runs import Run
+
+__all__ = ["describe_verdicts", "failing_verdicts", "family", "judge_sentences", "judged_counts"]
+
+_NO_CERTIFICATE = "No certificate: verdicts are advisory, and block nothing."
+
+
+def describe_verdicts(verdicts: pd.DataFrame) -> str:
+    """Write how many verdicts there are of each judge, and why others are missing.
+
+    Parameters
+    ----------
+    verdicts : a verdicts frame
+
+    Returns
+    -------
+    lines of plain text
+    """
+    lines = []
+    for name, rows in verdicts.groupby("judge", sort=False):
+        missing = rows["na_reason"].dropna()
+        line = f"judge {one_line(str(name))}: {count(len(rows) - len(missing), 'verdict')}"
+        if len(missing):
+            line += f", {tokens(len(missing))} missing ({_reasons(missing)})"
+        lines.append(line)
+    return "\n".join(lines or ["no judge was asked"])
+
+
+def judged_counts(scores: pd.DataFrame) -> pd.DataFrame:
+    """Count what judges scored, by scorer.
+
+    Parameters
+    ----------
+    scores : a scores frame
+
+    Returns
+    -------
+    scorer, planned, judged, passed, mean, skipped_by_rule, no_judge, missing : a row a scorer
+        `missing` counts accidents, among them outputs that are missing themselves.
+    """
+    judged = scores[scores["tier"] == "judge"]
+    rows = [_counts(str(scorer), group) for scorer, group in judged.groupby("scorer", sort=False)]
+    names = ["scorer", "planned", "judged", "passed", "mean", *_PLANNED, "missing"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def failing_verdicts(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return what judges let fail, and what they could not be had for by accident.
+
+    Parameters
+    ----------
+    scores : a scores frame
+
+    Returns
+    -------
+    case_id, repeat, scorer, score, passed, reason : row for row; `reason` of a missing one says why
+    """
+    judged = scores[scores["tier"] == "judge"]
+    missing = judged["na_reason"].notna() & ~judged["na_reason"].isin(BY_PLAN)
+    rows = judged[missing | judged["passed"].eq(other=False).fillna(value=False)]
+    why = rows["na_reason"].str.cat(rows["error"].fillna(""), sep=": ")
+    return pd.DataFrame(
+        {
+            "case_id": rows["case_id"],
+            "repeat": rows["repeat"],
+            "scorer": rows["scorer"],
+            "score": rows["raw_value"],
+            "passed": rows["passed"],
+            "reason": rows["reason"].fillna(why),
+        }
+    ).reset_index(drop=True)
+
+
+_PLANNED = (str(NaReason.SKIPPED_BY_RULE), str(NaReason.NO_JUDGE))
+
+
+def _counts(scorer: str, rows: pd.DataFrame) -> dict[str, Any]:
+    reasons = rows["na_reason"]
+    return {
+        "scorer": scorer,
+        "planned": len(rows),
+        "judged": int(rows["passed"].notna().sum()),
+        "passed": int(rows["passed"].sum()),
+        "mean": rows["value"].mean(),
+        **{name: int((reasons == name).sum()) for name in _PLANNED},
+        "missing": int((reasons.notna() & ~reasons.isin(BY_PLAN)).sum()),
+    }
+
+
+def judge_sentences(run: Run) -> list[str]:
+    """Say who judged, what that saved and cost, and what it is worth.
+
+    Parameters
+    ----------
+    run : any run
+
+    Returns
+    -------
+    sentences, none where no judge was asked
+    """
+    if run.manifest.get("tier") != "full":
+        return []
+    table = to_records(judged_counts(run.scores))
+    planned, judged = (sum(row[name] for row in table) for name in ("planned", "judged"))
+    skipped = sum(row["skipped_by_rule"] for row in table)
+    missing = run.scores.loc[run.scores["tier"] == "judge", "na_reason"].dropna()
+    accidents = missing[~missing.isin(BY_PLAN)]
+    said = [
+        f"Judges scored {tokens(judged)} of {count(planned, 'score')}; {tokens(skipped)} were "
+        f"skipped, since a rule had failed the answer; {tokens(len(accidents))} are missing"
+        + (f" ({_reasons(accidents)})." if len(accidents) else "."),
+        *_who(run.manifest.get("judges") or {}),
+    ]
+    said += _warnings(run.manifest)
+    cost = run.manifest.get("judge_cost_usd")
+    if cost is not None:
+        said.append(f"Judging cost {money(cost)} at list price.")
+    return [*said, _NO_CERTIFICATE]
+
+
+def _warnings(manifest: Mapping[str, Any]) -> Iterable[str]:
+    systems = [model for model in manifest.get("models") or [] if isinstance(model, str)]
+    judges = dict.fromkeys(judge["model"] for judge in (manifest.get("judges") or {}).values())
+    for model in judges:
+        akin = [system for system in systems if family(system) == family(model)]
+        if akin:
+            yield (
+                f"Warning: the judge {cell_text(model, limit=60)} is of one family with "
+                f"{listing([cell_text(name, limit=60) for name in akin])}, which it judges, and "
+                "models favour the style of their own family."
+            )
+    for row in manifest.get("judge_cache_shortfalls") or []:
+        yield (
+            f"Warning: nothing of the judge {cell_text(row['judge'], limit=60)} is cached: its "
+            f"fixed text has about {tokens(row['fixed_tokens'])} tokens, and "
+            f"{cell_text(row['model'], limit=60)} caches from {tokens(row['needed_tokens'])} on; "
+            f"{tokens(row['missing_tokens'])} are missing."
+        )
+
+
+def family(model: str) -> str:
+    """Return what models of one maker and line have in common: the name before the first dash.
+
+    Examples
+    --------
+    >>> family("claude-haiku-5-5"), family("smollm2-135m-instruct")
+    ('claude', 'smollm2')
+    """
+    return model.partition("-")[0].lower()
+
+
+def _who(judges: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    by_model: dict[str, list[str]] = {}
+    for scorer, judge in judges.items():
+        answered = listing(judge.get("answered") or []) or "nobody"
+        text = judge["model"] if answered == judge["model"] else f"{judge['model']} as {answered}"
+        by_model.setdefault(cell_text(text, limit=100), []).append(scorer)
+    return (f"Judge {model}: {listing(scorers)}." for model, scorers in by_model.items())
+
+
+def _reasons(reasons: pd.Series) -> str:
+    return listing([f"{number:,} {name}" for name, number in reasons.value_counts().items()])

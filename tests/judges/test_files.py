@@ -1,0 +1,137 @@
+"""Judge files, good and bad."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from evalnb.errors import InputError
+from evalnb.judges import load_judge, package_axes, suite_judges
+from evalnb.judges.judge import Judge, RubricJudge
+from tests.suites import make_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evalnb.golden import GoldenSet
+
+CASES = [{"id": "a", "input": "Hi", "rubric": ["Greets."], "tools": []}]
+AXIS = """
+[[axes]]
+name = "tone"
+question = "What is the tone?"
+[axes.levels]
+1 = "bad"
+2 = "good"
+"""
+
+
+def suite(folder: Path, settings: str = "", **judges: str) -> GoldenSet:
+    golden = make_suite(folder / "shop", CASES, settings)
+    (folder / "shop" / "judges").mkdir(exist_ok=True)
+    for name, text in judges.items():
+        (folder / "shop" / "judges" / f"{name}.toml").write_text(text)
+    return golden
+
+
+def test_the_package_describes_each_level_of_its_axes() -> None:
+    axes = package_axes()
+    assert list(axes) == ["politeness", "factual", "relevance"]
+    assert all(list(axis.levels) == [1, 2, 3, 4, 5] for axis in axes.values())
+
+
+def test_a_judge_is_found_by_name_file_and_path(tmp_path: Path) -> None:
+    golden = suite(tmp_path, tone=f'kind = "axes"\nmodel = "m"\n{AXIS}')
+    by_name, by_file = load_judge(golden, "tone"), load_judge(golden, "judges/tone.toml")
+    assert by_name == by_file
+    assert (by_name.model, by_name.scorers) == ("m", ("tone",))
+    assert load_judge(golden, "rubric").model == "claude-sonnet-5-5"
+
+
+def test_the_suite_names_its_judges_and_their_model(tmp_path: Path) -> None:
+    golden = suite(tmp_path, '[judging]\njudges = ["axes"]\nmodel = "claude-haiku-5-5"\n')
+    (judge,) = suite_judges(golden)
+    assert judge.model == "claude-haiku-5-5"
+    assert judge.scorers == ("politeness", "factual", "relevance")
+
+
+def test_two_judges_of_one_score_are_refused(tmp_path: Path) -> None:
+    golden = suite(tmp_path, '[judging]\njudges = ["rubric", "strict"]\n', strict='kind = "rubric"')
+    with pytest.raises(InputError, match="'rubric' and 'strict' both give `rubric`"):
+        suite_judges(golden)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('kind = "vibes"', "`kind` must be"),
+        ('kind = "rubric"\nmodle = "m"', "Did you mean `model`"),
+        ('kind = "axes"\naxes = ["politness"]', "Did you mean 'politeness'"),
+        ('kind = "axes"\naxes = ["speed"]', "names the axis 'speed', which nobody described"),
+        ('kind = "axes"\naxes = ["factual", "factual"]', "Twice: factual"),
+        ('kind = "axes"\naxes = []', "at least 1 item"),
+        (f'kind = "rubric"\n{AXIS}', "has `axes`, which are for the kind `axes`"),
+        ('kind = "rubric"\ncalls = "per_axis"', "has `calls`, which are for the kind `axes`"),
+        (
+            'kind = "axes"\n' + AXIS.replace("1 =", "5 =").replace("2 =", "4 ="),
+            "must ascend one by one, the worst level first: 5, 4 is no such scale",
+        ),
+        ('kind = "axes"\n' + AXIS.replace("2 =", "3 ="), "must ascend one by one"),
+        ('kind = "axes"\n' + AXIS.replace("2 =", "good ="), "each by its number"),
+        ('kind = "axes"\n' + AXIS.replace('2 = "good"', ""), "two levels or more"),
+        (
+            'kind = "rubric"\ntemplate = "{criteria}"',
+            "has a `template` without {candidate}: the judge would not see what it judges",
+        ),
+        ('kind = "rubric"\ntemplate = "{candidat} {candidate}"', "Did you mean {candidate}"),
+        ('kind = "axes"\ntemplate = "{criteria} {candidate}"', "but this kind of judge has"),
+        ('kind = "pairwise"\ntemplate = "{first}"', "without {second}"),
+        ('kind = "rubric"\n[parameters]\nmodel = "x"', "must not hold `model`"),
+        ('kind = "rubric"\nmax_tokens = 0', "`max_tokens` must be greater than 0"),
+        ("kind = ", "cannot be read"),
+    ],
+)
+def test_a_judge_file_that_is_wrong_says_where_and_what_to_do(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    golden = suite(tmp_path, bad=text)
+    with pytest.raises(InputError) as raised:
+        load_judge(golden, "bad")
+    message = str(raised.value)
+    assert "bad.toml" in message
+    assert said in message
+
+
+def test_a_judge_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no judge 'rubrik'\. Did you mean 'rubric'"):
+        load_judge(suite(tmp_path), "rubrik")
+
+
+def test_a_judge_of_pairs_scores_no_single_answer(tmp_path: Path) -> None:
+    golden = suite(tmp_path, duel='kind = "pairwise"')
+    with pytest.raises(InputError, match="judge of pairs"):
+        load_judge(golden, "duel")
+
+
+def test_a_judge_of_a_users_own_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_judges_x.py").write_text(
+        "from evalnb.judges import JudgeFile\n"
+        "from evalnb.judges.judge import RubricJudge\n"
+        "class Short(RubricJudge):\n"
+        "    def instructions(self, part):\n"
+        "        return 'Say in one word.'\n"
+        "short = Short('short', JudgeFile(kind='rubric'), 'm')\n"
+        "no_judge = 5\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    golden = suite(tmp_path)
+    judge = load_judge(golden, "own_judges_x:short")
+    assert isinstance(judge, Judge)
+    request = judge.request(golden["a"], {"text": "Hello"})
+    assert request["system"][0]["text"] == "Say in one word."
+    assert judge.fingerprint != RubricJudge("short", judge.file, "m").fingerprint
+    with pytest.raises(InputError, match=r"must be a Judge\. Got int"):
+        load_judge(golden, "own_judges_x:no_judge")

@@ -1,0 +1,181 @@
+"""What a judge answered: the answers here are scripted by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalnb.judges.verdicts import read_verdict, rounded, schema_object
+
+CRITERION = schema_object(
+    {"reason": {"type": "string"}, "verdict": {"enum": ["met", "not_met", "cannot_tell"]}}
+)
+SCHEMA = schema_object(
+    {
+        "criterion_1": CRITERION,
+        "claims": {"type": "array", "items": {"type": "string"}},
+        "reason": {"type": "string"},
+        "score": {"enum": [1, 2, 3, 4, 5]},
+    }
+)
+GOOD = {
+    "criterion_1": {"reason": "says so", "verdict": "met"},
+    "claims": ['a {brace} and a "quote"'],
+    "reason": "fine, really",
+    "score": 4,
+}
+SMALL = schema_object({"reason": {"type": "string"}, "score": {"enum": [1, 2, 3, 4, 5]}})
+
+
+def response(text: str, stop_reason: Any = "end_turn") -> dict[str, Any]:
+    thinking = {"type": "thinking", "thinking": "", "signature": "s"}
+    return {"content": [thinking, {"type": "text", "text": text}], "stop_reason": stop_reason}
+
+
+def test_a_whole_answer_is_read_as_it_is() -> None:
+    verdict = read_verdict(response(json.dumps(GOOD)), SCHEMA)
+    assert (verdict.answers, verdict.na_reason) == (GOOD, None)
+    assert verdict.text == json.dumps(GOOD)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "```json\n{}\n```",
+        "Here is my verdict:\n{}\nI hope that it helps.",
+        'First a draft {{"reason": "no", "score": 1}}, then the verdict: {}',
+        'It is 5" wide. {}',
+        "{{ never closed\n{}",
+    ],
+)
+def test_text_around_an_answer_is_passed_over(written: str) -> None:
+    text = written.format(json.dumps(GOOD))
+    assert read_verdict(response(text), SCHEMA).answers == GOOD
+
+
+def test_commas_too_many_are_passed_over_but_those_of_texts() -> None:
+    text = '{"reason": "a,} b,]", "score": 3,}'
+    assert read_verdict(response(text), SMALL).answers == {"reason": "a,} b,]", "score": 3}
+
+
+def test_names_and_choices_may_be_written_otherwise_and_further_ones_are_dropped() -> None:
+    answer = {
+        "Criterion 1": {"Reason": "x", "VERDICT": "Not Met", "mood": "bad"},
+        "claims": None,
+        "REASON": None,
+        "score": " 5 ",
+        "confidence": 0.9,
+    }
+    assert read_verdict(response(json.dumps(answer)), SCHEMA).answers == {
+        "criterion_1": {"reason": "x", "verdict": "not_met"},
+        "claims": [],
+        "reason": "",
+        "score": 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answered", "kept"), [(4.7, 4.7), ("4.7", 4.7), (1, 1), (5.0, 5.0), ("3", 3)]
+)
+def test_decimals_of_a_score_are_kept(answered: Any, kept: float) -> None:
+    text = json.dumps({"reason": "r", "score": answered})
+    answers = read_verdict(response(text), SMALL).answers
+    assert answers is not None
+    assert answers["score"] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "stop_reason", "reason", "error"),
+    [
+        ('{"reason": "r", "score": 4}', "refusal", "refusal", "declined"),
+        ('{"reason": "r", "sco', "max_tokens", "truncated", "max_tokens"),
+        ("{", "model_context_window_exceeded", "truncated", "cut off"),
+        ('{"reason": "r", "score": 4}', None, "incomplete", "broke off"),
+        ('{"reason": "r", "score": 4}', "tool_use", "unknown_stop", "'tool_use'"),
+        (" \n", "end_turn", "empty", "no text"),
+        ("The answer is good: 5 of 5.", "end_turn", "bad_verdict", "no JSON object"),
+        ("[4]", "end_turn", "bad_verdict", "no JSON object"),
+        ('{"reason": "r"}', "end_turn", "missing_axis", "`score` is missing"),
+        ('{"reason": "r", "score": 6}', "end_turn", "out_of_range", "off the scale of 1 to 5"),
+        ('{"reason": "r", "score": 0}', "end_turn", "out_of_range", "`score` is '0'"),
+        ('{"reason": "r", "score": 5.3}', "end_turn", "out_of_range", "5.3"),
+        ('{"reason": "r", "score": 0.9}', "end_turn", "out_of_range", "0.9"),
+        ('{"reason": "r", "score": -4}', "end_turn", "out_of_range", "-4"),
+        ('{"reason": "r", "score": "4/5"}', "end_turn", "bad_verdict", "'4/5'"),
+        ('{"reason": "r", "score": true}', "end_turn", "bad_verdict", "no number"),
+        ('{"reason": "r", "score": null}', "end_turn", "bad_verdict", "no number"),
+        ('{"reason": "r", "score": "four"}', "end_turn", "bad_verdict", "'four'"),
+        ('{"reason": ["r"], "score": 4}', "end_turn", "bad_verdict", "`reason` is no text"),
+    ],
+)
+def test_what_cannot_be_used_is_missing_with_its_reason(
+    text: str, stop_reason: str | None, reason: str, error: str
+) -> None:
+    verdict = read_verdict(response(text, stop_reason), SMALL)
+    assert (verdict.answers, verdict.na_reason) == (None, reason)
+    assert error in (verdict.error or "")
+    assert verdict.text == text
+
+
+def test_what_is_wrong_within_is_named_by_its_path() -> None:
+    answer = {**GOOD, "criterion_1": {"reason": "x", "verdict": "perhaps"}}
+    verdict = read_verdict(response(json.dumps(answer)), SCHEMA)
+    assert verdict.error == (
+        "`criterion_1.verdict` is none of met, not_met, cannot_tell: 'perhaps'"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 1_000_000,
+        '"\\"' * 300_000,
+        '{"a":' * 200_000,
+        '{"reason":"' * 90_000,
+        "," * 1_000_000 + "}",
+        "{}" * 500_000,
+        ", " * 300_000 + "}" + " " * 300_000,
+    ],
+    ids=["open", "escapes", "deep", "strings", "commas", "empty", "gaps"],
+)
+def test_a_hostile_text_of_a_megabyte_ends(text: str) -> None:
+    assert read_verdict(response(text), SMALL).na_reason == "bad_verdict"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+answers = st.fixed_dictionaries(
+    {
+        "criterion_1": st.fixed_dictionaries(
+            {"reason": texts, "verdict": st.sampled_from(["met", "not_met", "cannot_tell"])}
+        ),
+        "claims": st.lists(texts, max_size=3),
+        "reason": texts,
+        "score": st.integers(1, 5) | st.floats(1, 5),
+    }
+)
+
+
+@given(st.fixed_dictionaries({}, optional={"content": json_values, "stop_reason": json_values}))
+def test_no_response_is_an_exception(message: dict[str, Any]) -> None:
+    assert read_verdict(message, SCHEMA).na_reason is not None
+
+
+@given(answers, st.sampled_from(["{}", "```json\n{}\n```", "So:\n{}\nDone."]), st.booleans())
+def test_what_fits_comes_back_as_it_was(
+    answer: dict[str, Any], around: str, ascii_only: bool
+) -> None:
+    text = around.replace("{}", json.dumps(answer, ensure_ascii=ascii_only))
+    assert read_verdict(response(text), SCHEMA).answers == answer
+
+
+def test_half_of_a_score_is_rounded_up() -> None:
+    assert [rounded(score) for score in (1.0, 3.49, 3.5, 4.5, 4.99)] == [1, 3, 4, 5, 5]

@@ -1,0 +1,370 @@
+"""Judges asked beside a run and afterwards, against a stand-in whose verdicts are drawn by lot."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalnb.baseline import write_baseline
+from evalnb.cassettes import Cassettes
+from evalnb.errors import InputError
+from evalnb.evaluation import evaluate
+from evalnb.frames import VERDICTS, to_records
+from evalnb.golden import read_golden
+from evalnb.judging import Judging, judge_outputs
+from evalnb.rescoring import rescore
+from evalnb.results import read_run, write_run
+from evalnb.runner import run
+from evalnb.scoring import score
+from evalnb.systems import load_system
+from tests.standin import StandIn
+from tests.suites import make_suite
+from tests.upstreams import FakeUpstream, LoopbackUpstream, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evalnb.golden import GoldenSet
+    from evalnb.runs import Run
+
+DAY = date(2026, 6, 1)
+N_CASES = 40
+SETTINGS = """
+[judging]
+judges = ["rubric", "axes"]
+model = "claude-haiku-5-5"
+[gate]
+na_budget = 0.05
+max_latency_ratio = 1000.0
+"""
+
+
+def shop(folder: Path, settings: str = SETTINGS, n: int = N_CASES) -> GoldenSet:
+    """Make a suite of which every other case names a word that the stand-in never says."""
+    return make_suite(
+        folder / "shop",
+        [
+            {
+                "id": f"case-{number:02}",
+                "input": f"Where is order number {number}? It is late by two weeks.",
+                "rubric": ["Speaks of the order.", "Is polite."],
+                "must_not_include": ["order"] if number % 4 == 3 else ["unheard-of"],
+                "tags": ["common"] if number % 2 else ["edge"],
+                "tools": [],
+            }
+            for number in range(n)
+        ],
+        settings,
+    )
+
+
+def live(golden: GoldenSet, standin: StandIn, folder: Path | None = None, **options: Any) -> Run:
+    return evaluate(
+        golden,
+        load_system(golden),
+        run_id="r",
+        as_of=DAY,
+        mode="live",
+        progress="none",
+        folder=folder,
+        **{
+            "tier": "full",
+            "concurrency": 16,
+            "upstream": LoopbackUpstream(standin.url),
+            **options,
+        },
+    )
+
+
+def judged(run: Run) -> list[dict[str, Any]]:
+    return [row for row in to_records(run.scores) if row["tier"] == "judge"]
+
+
+def test_a_case_that_no_rule_fails_is_judged_by_everybody(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    with StandIn() as standin:
+        found = live(golden, standin)
+        n_calls = standin.stats()["answered"]
+    failed = {
+        row["case_id"]
+        for row in to_records(found.scores)
+        if row.get("passed") is False and row["tier"] == "rule"
+    }
+    assert failed
+    rows = judged(found)
+    assert {row["scorer"] for row in rows} == {"rubric", "politeness", "factual", "relevance"}
+    assert len(rows) == 4 * N_CASES
+    assert {row["case_id"] for row in rows if "na_reason" in row} == failed
+    assert {row["na_reason"] for row in rows if "na_reason" in row} == {"skipped_by_rule"}
+    assert n_calls == N_CASES + 2 * (N_CASES - len(failed))
+    given = [row for row in rows if "na_reason" not in row]
+    assert all(row["judge_model_answered"] == "claude-haiku-5-5" for row in given)
+    assert all(0 <= row["value"] <= 1 and row["reason"] for row in given)
+
+
+def test_a_case_may_ask_to_be_judged_always(tmp_path: Path) -> None:
+    golden = shop(tmp_path, SETTINGS.replace("[gate]", 'always = ["common"]\n[gate]'))
+    with StandIn() as standin:
+        found = live(golden, standin)
+    skipped = {row["case_id"] for row in judged(found) if "na_reason" in row}
+    assert skipped == set()  # the cases that fail are of the tag
+
+
+def test_no_case_is_lost_among_faults_and_what_is_missing_has_a_reason(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    faults = {"429": 0.1, "529": 0.05, "bad_json": 0.02}
+    with StandIn(faults=faults, retry_after=0.01, seed=3) as standin:
+        found = live(golden, standin)
+        n_broken = standin.stats()["by_status"]
+    missing = [row["na_reason"] for row in judged(found) if "na_reason" in row]
+    n_bad = missing.count("bad_verdict")
+    assert n_broken["429"] > 0
+    assert set(missing) - {"bad_verdict"} == {"skipped_by_rule"}
+    assert found.manifest["na_by_accident"].get("bad_verdict", 0) == n_bad
+    assert len(found.outputs) == N_CASES
+    assert found.outputs["na_reason"].isna().all()
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(0.5, 0), (0.001, 2)])
+def test_missing_verdicts_leave_it_open_only_beyond_the_budget(
+    tmp_path: Path, budget: float, expected: int
+) -> None:
+    golden = shop(tmp_path, SETTINGS.replace("0.05", str(budget)))
+    with StandIn() as standin:
+        first = live(golden, standin)
+        write_baseline(golden, {"golden_version": golden.version}, first.scores, first.outputs)
+        standin.set(faults={"bad_json": 0.2})
+        second = live(golden, standin)
+    assert second.manifest["na_by_accident"]["bad_verdict"] > 0
+    assert second.exit_code == expected
+
+
+def test_the_budget_is_for_system_and_judges_together(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    with StandIn() as standin:
+        whole = live(golden, standin)
+        short = live(golden, standin, budget_usd=whole.manifest["cost_usd"] / 2)
+    assert whole.manifest["judge_cost_usd"] > 0
+    assert short.manifest["cost_usd"] <= whole.manifest["cost_usd"] / 2
+    assert "budget" in short.manifest["na_by_accident"]
+
+
+def test_the_cost_of_judging_is_what_the_requests_cost(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    with StandIn() as standin:
+        found = live(golden, standin)
+    # Haiku 5.5 below 100,000 tokens: 0.10 and 0.50 US dollars per million.
+    by_hand = sum(
+        (row["input_tokens"] * 0.10 + row["output_tokens"] * 0.50) / 1e6
+        for row in to_records(found.verdicts)
+    )
+    assert found.manifest["judge_cost_usd"] == pytest.approx(by_hand)
+    of_scores = sum(row["cost_usd"] for row in judged(found) if "cost_usd" in row)
+    assert of_scores == pytest.approx(by_hand)
+
+
+def test_a_run_replays_without_asking_and_says_the_same(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    assert golden.folder is not None
+    with StandIn() as standin:
+        recorded = Judging(golden, upstream=LoopbackUpstream(standin.url))
+        run(
+            golden,
+            load_system(golden),
+            cassettes=Cassettes(golden.folder / "cassettes", "record"),
+            upstream=LoopbackUpstream(standin.url),
+            follower=recorded,
+            progress="none",
+        )
+    replayed = evaluate(
+        golden, load_system(golden), run_id="r", as_of=DAY, tier="full", progress="none"
+    )
+    names = ["case_id", "judge", "part", "answers", "text", "request_key", "na_reason"]
+    assert recorded.frame()[names].equals(replayed.verdicts[names])
+    assert replayed.misses.empty
+
+
+def test_a_verdict_that_was_never_recorded_is_a_miss(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    assert golden.folder is not None
+    with StandIn() as standin:
+        run(
+            golden,
+            load_system(golden),
+            cassettes=Cassettes(golden.folder / "cassettes", "record"),
+            upstream=LoopbackUpstream(standin.url),
+            progress="none",
+        )
+    found = evaluate(
+        golden, load_system(golden), run_id="r", as_of=DAY, tier="full", progress="none"
+    )
+    assert found.exit_code == 3
+    assert {row["na_reason"] for row in judged(found)} == {"miss", "skipped_by_rule"}
+
+
+def test_what_the_rules_alone_score_asks_no_judge(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    with StandIn() as standin:
+        found = live(golden, standin, tier="rule_only")
+        assert standin.stats()["answered"] == N_CASES
+    assert {row["na_reason"] for row in judged(found)} == {"no_judge", "skipped_by_rule"}
+    assert found.verdicts.empty
+
+
+def test_stored_outputs_are_judged_again_and_the_system_is_not_run(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    with StandIn() as standin:
+        first = live(golden, standin)
+        n_before = standin.stats()["answered"]
+        same = rescore(golden, first, run_id="again", as_of=DAY)
+        assert standin.stats()["answered"] == n_before  # a verdict of the same judge is kept
+        upstream = LoopbackUpstream(standin.url)
+        other = rescore(
+            golden,
+            first,
+            run_id="other",
+            as_of=DAY,
+            judges=["reference", "rubric", "axes"],
+            judge_repeats=2,
+            mode="live",
+            upstream=upstream,
+        )
+        n_judged = first.verdicts["case_id"].nunique()
+        assert standin.stats()["answered"] == n_before + 2 * n_judged
+    assert same.verdicts["text"].equals(first.verdicts["text"])
+    assert other.verdicts["judge_repeat"].max() == 2
+
+
+def test_another_pass_rule_costs_no_call(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    with StandIn() as standin:
+        first = live(golden, standin)
+    strict = shop(tmp_path, SETTINGS.replace("[gate]", "pass_score = 5\n[gate]"))
+    lenient = shop(
+        tmp_path, SETTINGS.replace("[gate]", "pass_score = 1\nunmet_fails = false\n[gate]")
+    )
+    n_passed = [
+        int(again.scores.loc[again.scores["tier"] == "judge", "passed"].sum())
+        for again in (
+            rescore(suite, first, run_id="again", as_of=DAY) for suite in (strict, golden, lenient)
+        )
+    ]
+    assert n_passed[0] < n_passed[1] < n_passed[2]
+
+
+def test_a_run_with_verdicts_is_read_back_as_it_was(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    folder = tmp_path / "results" / "shop" / "r"
+    folder.mkdir(parents=True)
+    with StandIn() as standin:
+        found = live(golden, standin, folder)
+    write_run(folder, found)
+    again = read_run(folder)
+    assert to_records(again.verdicts) == to_records(found.verdicts)
+    assert to_records(again.scores) == to_records(found.scores)
+
+
+def test_requests_that_no_judge_gets_through_stop_the_run(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    rules = [{"contains": "You judge one answer", "fault": "400"}]
+    with StandIn(rules=rules) as standin, pytest.raises(InputError, match="none of the judges'"):
+        live(golden, standin, concurrency=1)
+
+
+def test_the_key_that_is_refused_stops_the_run(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    rules = [{"contains": "You judge one answer", "fault": "401"}]
+    with StandIn(rules=rules) as standin, pytest.raises(InputError, match="the run stopped"):
+        live(golden, standin)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"stop_reason": "refusal", "content": []}, "refusal"),
+        ({"stop_reason": "max_tokens"}, "truncated"),
+        ({"content": [{"type": "text", "text": "  "}]}, "empty"),
+        ({"stop_reason": "new_reason"}, "unknown_stop"),
+    ],
+)
+def test_what_a_judge_does_not_say_is_missing_with_its_reason(
+    tmp_path: Path, fields: dict[str, Any], reason: str
+) -> None:
+    golden = shop(tmp_path, n=1)
+    outputs = run(
+        golden,
+        load_system(golden),
+        cassettes=Cassettes(tmp_path / "none", "live"),
+        upstream=FakeUpstream(message("All fine.")),
+        progress="none",
+    )
+    verdicts = judge_outputs(
+        golden,
+        outputs,
+        cassettes=Cassettes(tmp_path / "none", "live"),
+        upstream=FakeUpstream(message("no JSON", **fields)),
+    )
+    assert set(verdicts["na_reason"]) == {reason}
+    assert verdicts["input_tokens"].notna().all()
+    scores = score(golden, outputs, verdicts=verdicts)
+    assert set(scores.loc[scores["tier"] == "judge", "na_reason"]) == {reason}
+
+
+def test_a_killed_run_goes_on_and_asks_for_no_verdict_twice(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    assert golden.folder is not None
+    command = [
+        *(sys.executable, "-m", "evalnb", "run", str(golden.folder), "--mode", "live"),
+        *("--tier", "full", "--no-notebook", "--concurrency", "4"),
+        *("--results", str(tmp_path / "results")),
+    ]
+    with StandIn(latency=30) as standin:
+        environment = os.environ | {
+            "ANTHROPIC_BASE_URL": standin.url,
+            "ANTHROPIC_API_KEY": "unused",
+        }
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        while standin.stats()["answered"] < N_CASES:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        n_before = standin.stats()
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        after = standin.stats()
+    assert done.returncode == 2, done.stdout + done.stderr  # there is no baseline
+    assert "goes on with run" in done.stderr
+    assert n_before["answered"] < after["distinct_answered"]
+    assert after["repeated_answers"] <= 8  # system and judges had four under way each
+    folder = next((tmp_path / "results" / "shop").glob("*/run.json")).parent
+    manifest = json.loads((folder / "run.json").read_text())
+    cost = sum(
+        row.get("cost_usd", 0)
+        for name in ("outputs", "verdicts")
+        for row in map(json.loads, (folder / f"{name}.jsonl").read_text().splitlines())
+    )
+    assert manifest["cost_usd"] == pytest.approx(cost)
+
+
+def test_verdicts_come_in_the_order_of_the_cases(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    with StandIn(latency="lognormal:5:1") as standin:
+        found = live(golden, standin)
+    order = [case.id for case in golden]
+    positions = [order.index(case_id) for case_id in found.verdicts["case_id"]]
+    assert positions == sorted(positions)
+    assert VERDICTS.check(found.verdicts) is not None
+
+
+def test_the_suite_is_read_again_as_it_was_judged(tmp_path: Path) -> None:
+    golden = shop(tmp_path)
+    assert golden.folder is not None
+    assert read_golden(golden.folder).settings.judging == golden.settings.judging
