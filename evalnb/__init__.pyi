@@ -21,6 +21,7 @@ from .errors import InputError as InputError
 from .errors import MissError as MissError
 from .evaluation import evaluate as evaluate
 from .floors import proposed_floors as proposed_floors
+from .forecast import forecast as forecast
 from .gate import decide as decide
 from .golden import GoldenSet as GoldenSet
 from .golden import find_suite as find_suite
@@ -45,6 +46,7 @@ from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning
 from .reports.terminal import describe_failing as describe_failing
 from .reports.terminal import describe_run as describe_run
+from .reports.verdicts import describe_forecast as describe_forecast
 from .reports.verdicts import describe_verdicts as describe_verdicts
 from .rescoring import rescore as rescore
 from .results import latest_run as latest_run

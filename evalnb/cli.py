@@ -160,6 +160,9 @@ def run(
         list[str] | None,
         typer.Option("--parameter", "-p", help="NAME=VALUE for the notebook; may be repeated."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before a live run, whatever it costs.")
+    ] = False,
 ) -> None:
     """Run a suite, score it, compare it with its baseline and decide."""
     _folder(suite)
@@ -188,6 +191,8 @@ def run(
     )
     if resume is not None:
         _check_resumable(resume, mode)
+    if mode == "live":
+        _confirm_cost(golden, under_test, tier, repeats, judge_repeats, yes=yes)
     if (folder / "journal.jsonl").exists():
         _say(f"{golden.settings.name}: goes on with run {folder.name}", err=True)
     if path is not None:
@@ -223,6 +228,35 @@ def run(
     if written.manifest.get("can_go_on"):
         _say(f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}")
     raise typer.Exit(report["exit_code"])
+
+
+@app.command()
+def estimate(
+    suite: Suite,
+    system: SystemName = None,
+    tier: Annotated[
+        Literal["rule_only", "full"], typer.Option(help="Count the judges as well.")
+    ] = "full",
+    repeats: Annotated[int | None, typer.Option(min=1, help="Answers per case.")] = None,
+    judge_repeats: Annotated[
+        int | None, typer.Option(min=1, help="Verdicts per answer, of each judge.")
+    ] = None,
+    runs_per_month: Annotated[
+        int | None, typer.Option(min=1, help="Say what so many runs a month cost.")
+    ] = None,
+) -> None:
+    """Say what a live run is going to cost; nothing is asked."""
+    golden = evalnb.read_golden(suite)
+    expected = evalnb.forecast(
+        golden,
+        evalnb.load_system(golden, system),
+        evalnb.read_baseline(golden),
+        evalnb.suite_judges(golden) if tier == "full" else (),
+        repeats=repeats or golden.settings.repeats,
+        judge_repeats=judge_repeats or golden.settings.judging.repeats,
+    )
+    for line in evalnb.describe_forecast(expected, runs_per_month):
+        _say(_printable(line))
 
 
 @app.command()
@@ -519,6 +553,31 @@ def prune(
 def fetch() -> None:
     """Get the weights of the local model, once."""
     _say(f"the weights are at {evalnb.fetch_weights()}")
+
+
+def _confirm_cost(
+    golden: evalnb.GoldenSet,
+    system: Any,
+    tier: str,
+    repeats: int | None,
+    judge_repeats: int | None,
+    *,
+    yes: bool,
+) -> None:
+    """Say what a live run is going to cost; ask where a person sits at the terminal."""
+    expected = evalnb.forecast(
+        golden,
+        system,
+        evalnb.read_baseline(golden),
+        evalnb.suite_judges(golden) if tier == "full" else (),
+        repeats=repeats or golden.settings.repeats,
+        judge_repeats=judge_repeats or golden.settings.judging.repeats,
+    )
+    for line in evalnb.describe_forecast(expected):
+        _say(_printable(line), err=True)
+    costs = bool(expected["cost_usd"].fillna(1).gt(0).any())
+    if costs and not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("Run it?", abort=True, err=True)
 
 
 def _check_systems(golden: evalnb.GoldenSet) -> list[str]:

@@ -20,6 +20,7 @@ from evalnb.evaluation import evaluate
 from evalnb.frames import VERDICTS, to_records
 from evalnb.golden import read_golden
 from evalnb.judging import Judging, judge_outputs
+from evalnb.reports.verdicts import judge_sentences
 from evalnb.rescoring import rescore
 from evalnb.results import read_run, write_run
 from evalnb.runner import run
@@ -368,3 +369,35 @@ def test_the_suite_is_read_again_as_it_was_judged(tmp_path: Path) -> None:
     golden = shop(tmp_path)
     assert golden.folder is not None
     assert read_golden(golden.folder).settings.judging == golden.settings.judging
+
+
+def test_the_command_line_judges_again_and_says_what_it_will_cost(tmp_path: Path) -> None:
+    golden = shop(tmp_path, n=6)
+    assert golden.folder is not None
+    folder = tmp_path / "results" / "shop" / "r"
+    folder.mkdir(parents=True)
+    with StandIn() as standin:
+        write_run(folder, live(golden, standin, folder))
+    results = ("--results", str(tmp_path / "results"))
+    again = _evalnb("rescore", str(golden.folder), str(folder), *results)
+    assert again.returncode == 2, again.stderr  # there is no baseline
+    assert "Judges scored 20 of 24 scores; 4 were skipped" in again.stdout
+    assert "judged again from r" in again.stdout
+    expected = _evalnb("estimate", str(golden.folder), "--runs-per-month", "30")
+    assert expected.returncode == 0
+    assert "judge claude-haiku-5-5: about 12 calls" in expected.stdout
+    assert "a month of 30 runs" in expected.stdout
+
+
+def test_a_judge_of_the_system_s_family_is_warned_of(tmp_path: Path) -> None:
+    golden = shop(tmp_path, n=4)
+    with StandIn() as standin:
+        found = live(golden, standin)
+    sentences = "\n".join(judge_sentences(found))
+    assert "is of one family with claude-haiku-5-5, which it judges" in sentences
+    assert "No certificate: verdicts are advisory" in sentences
+
+
+def _evalnb(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "evalnb", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb.frames import BY_PLAN, NaReason, to_records
-from evalnb.reports.numbers import count, money, tokens
+from evalnb.reports.numbers import count, money, rate, tokens
 from evalnb.reports.text import cell_text, listing, one_line
+from evalnb.stats.repeats import repeat_statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from evalnb.runs import Run
 
-__all__ = ["describe_verdicts", "failing_verdicts", "family", "judge_sentences", "judged_counts"]
+__all__ = [
+    "describe_forecast",
+    "describe_verdicts",
+    "failing_verdicts",
+    "family",
+    "judge_noise",
+    "judge_sentences",
+    "judged_counts",
+]
 
 _NO_CERTIFICATE = "No certificate: verdicts are advisory, and block nothing."
 
@@ -39,6 +48,31 @@ def describe_verdicts(verdicts: pd.DataFrame) -> str:
             line += f", {tokens(len(missing))} missing ({_reasons(missing)})"
         lines.append(line)
     return "\n".join(lines or ["no judge was asked"])
+
+
+def describe_forecast(expected: pd.DataFrame, runs_per_month: int | None = None) -> list[str]:
+    """Write what a run is expected to cost, and a month of them.
+
+    Parameters
+    ----------
+    expected : as `evalnb.forecast` gives it
+    runs_per_month : how often it is run
+    """
+    lines = [
+        f"{row['part']} {one_line(str(row['model']))}: about {count(row['n_calls'], 'call')}, "
+        f"{tokens(row['input_tokens'])} tokens in, {tokens(row['output_tokens'])} out, "
+        + (f"{money(row['cost_usd'])}" if "cost_usd" in row else "no price is known")
+        for row in to_records(expected)
+    ]
+    known = expected["cost_usd"].dropna()
+    total = float(known.sum())
+    if len(known):
+        lines.append(f"about {money(total)} a run at list price, no cache and no thinking counted")
+    if runs_per_month is not None and len(known):
+        lines.append(
+            f"about {money(total * runs_per_month)} a month of {tokens(runs_per_month)} runs"
+        )
+    return lines or ["nothing is known of what this system asks: its own code says that"]
 
 
 def judged_counts(scores: pd.DataFrame) -> pd.DataFrame:
@@ -126,11 +160,72 @@ def judge_sentences(run: Run) -> list[str]:
         + (f" ({_reasons(accidents)})." if len(accidents) else "."),
         *_who(run.manifest.get("judges") or {}),
     ]
+    said += _noise(run)
     said += _warnings(run.manifest)
     cost = run.manifest.get("judge_cost_usd")
     if cost is not None:
         said.append(f"Judging cost {money(cost)} at list price.")
     return [*said, _NO_CERTIFICATE]
+
+
+def _noise(run: Run) -> Iterable[str]:
+    """Say how far judges agree with themselves, where they were asked more than once."""
+    if (run.manifest.get("judge_repeats") or 1) < 2:
+        return
+    for row in judge_noise(run.verdicts).to_dict("records"):
+        yield (
+            f"Asked again, {cell_text(row['judge'], limit=60)} says the same of "
+            f"{cell_text(row['answer'], limit=60)} with a chance of {rate(row['self_agreement'])}; "
+            f"{rate(row['variance_share'])} of the variance is its own noise "
+            f"({count(row['n'], 'answer')})."
+        )
+
+
+def judge_noise(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Say how far each judge agrees with itself on each score that it gives.
+
+    Parameters
+    ----------
+    verdicts : a verdicts frame with several verdicts of each judge on an output
+
+    Returns
+    -------
+    judge, answer, n, self_agreement, sd_within, variance_share : a row a score; `answer` is its
+    place in what was answered, such as "politeness.score"
+        As `evalnb.stats.repeats.repeat_statistics` gives them, NA where they are undefined.
+    """
+    given = verdicts[verdicts["answers"].notna()]
+    ratings = pd.DataFrame(
+        [
+            {"judge": row["judge"], "answer": name, "item": _item(row), "value": score}
+            for row in to_records(given)
+            for name, score in _scores_in(row["answers"], "")
+        ],
+        columns=["judge", "answer", "item", "value"],
+    )
+    rows = []
+    for (judge, answer), group in ratings.groupby(["judge", "answer"], sort=False):
+        found = repeat_statistics(group[["item", "value"]].astype({"value": "Float64"}))
+        values = found.set_index("metric")
+        names = ("self_agreement", "sd_within", "variance_share")
+        estimates = {name: values["estimate"].get(name) for name in names}
+        rows.append({"judge": judge, "answer": answer, "n": values["n"].iloc[0], **estimates})
+    columns = ["judge", "answer", "n", "self_agreement", "sd_within", "variance_share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _item(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["case_id"], row["repeat"], row.get("output_hash")
+
+
+def _scores_in(answers: Mapping[str, Any], path: str) -> Iterator[tuple[str, float]]:
+    """Yield each score of an answer with its place."""
+    for name, value in answers.items():
+        place = f"{path}.{name}" if path else name
+        if isinstance(value, dict):
+            yield from _scores_in(value, place)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield place, float(value)
 
 
 def _warnings(manifest: Mapping[str, Any]) -> Iterable[str]:

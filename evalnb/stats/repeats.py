@@ -1,0 +1,172 @@
+"""How far a judge agrees with itself: statistics of repeated verdicts on the same items."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalnb.frames import METRICS
+from evalnb.stats.estimates import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+__all__ = ["repeat_statistics", "spread_by_item"]
+
+_TOO_FEW = "too_few"
+_NO_VARIANCE = "no_variance"
+_METHOD = "one-way analysis of variance"
+
+
+def repeat_statistics(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Say how much of what a judge says is the judge's own noise.
+
+    Parameters
+    ----------
+    ratings : columns item, value; a row an item and repeat, the value NA where there is no verdict
+
+    Returns
+    -------
+    a metrics frame with these rows; `n` counts items with two values or more, `n_left_out` others
+        `self_agreement`: the chance that two repeats on one item say the same; t interval over
+        items. `sd_within`: standard deviation of repeats on one item. `icc`: ICC(1), may be
+        negative; F interval. `variance_share`: the share of all variance that is the judge's, the
+        variance between items cut off at 0. Undefined, with the reason, for fewer than two items
+        and where nothing varies.
+
+    References
+    ----------
+    Shrout & Fleiss (1979), Psychological Bulletin 86(2), doi:10.1037/0033-2909.86.2.420; for
+    unequal numbers of repeats the usual n0 = (N - sum n_i^2 / N) / (a - 1).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"item": ["a", "a", "b", "b"], "value": [4, 4, 2, 3]})
+    >>> float(repeat_statistics(ratings).loc[0, "estimate"])  # self_agreement
+    0.5
+    """
+    groups, n_left_out = _groups(ratings)
+    shared = {"n": len(groups), "n_left_out": n_left_out}
+    agreement = mean_interval([_agreement(values) for values in groups], low=0.0, high=1.0)
+    rows: list[dict[str, Any]] = [
+        {
+            "metric": "self_agreement",
+            "estimate": agreement.estimate,
+            "ci_low": agreement.ci_low,
+            "ci_high": agreement.ci_high,
+            "method": "share of equal pairs, t interval over items",
+            "reason": None if groups else _TOO_FEW,
+        }
+    ]
+    split = _split(groups)
+    if isinstance(split, str):
+        rows += [
+            {"metric": name, "method": _METHOD, "reason": split}
+            for name in ("sd_within", "icc", "variance_share")
+        ]
+    else:
+        low, high = split.interval()
+        rows += [
+            {"metric": "sd_within", "estimate": math.sqrt(split.within), "method": _METHOD},
+            {
+                "metric": "icc",
+                "estimate": split.icc,
+                "ci_low": low,
+                "ci_high": high,
+                "method": f"{_METHOD}, F interval",
+            },
+            {
+                "metric": "variance_share",
+                "estimate": 1 - max(split.icc, 0.0),
+                "ci_low": 1 - max(high, 0.0),
+                "ci_high": 1 - max(low, 0.0),
+                "method": f"{_METHOD}, F interval",
+            },
+        ]
+    return METRICS.build({**row, **shared} for row in rows)
+
+
+def spread_by_item(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return how far repeats on each item lie apart.
+
+    Parameters
+    ----------
+    ratings : columns item, value
+
+    Returns
+    -------
+    item, n, mean, sd, low, high : a row an item in order of appearance; `sd` is NA below two values
+    """
+    values = ratings.astype({"value": "Float64"})
+    grouped = values.groupby("item", sort=False, dropna=False)["value"]
+    found = grouped.agg(["count", "mean", "std", "min", "max"]).reset_index()
+    names = {"count": "n", "std": "sd", "min": "low", "max": "high"}
+    return found.rename(columns=names).astype({"n": "Int64"})
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Variance between and within items: mean squares, and repeats an item."""
+
+    between: float
+    within: float
+    n_items: int
+    n_values: int
+    repeats: float
+
+    @property
+    def icc(self) -> float:
+        return self._icc(self.between / self.within) if self.within else 1.0
+
+    def interval(self) -> tuple[float, float]:
+        """Return the 95% interval of the ICC."""
+        from scipy.stats import f
+
+        if not self.within:
+            return 1.0, 1.0
+        ratio, above = self.between / self.within, self.n_items - 1
+        below = self.n_values - self.n_items
+        low = ratio / float(f.ppf(0.975, above, below))
+        high = ratio * float(f.ppf(0.975, below, above))
+        return self._icc(low), self._icc(high)
+
+    def _icc(self, ratio: float) -> float:
+        return (ratio - 1) / (ratio + self.repeats - 1)
+
+
+def _groups(ratings: pd.DataFrame) -> tuple[list[np.ndarray], int]:
+    values = [
+        np.asarray(group["value"].dropna(), dtype="float64")
+        for _, group in ratings.groupby("item", sort=False, dropna=False)
+    ]
+    usable = [group for group in values if len(group) > 1]
+    return usable, len(values) - len(usable)
+
+
+def _agreement(values: np.ndarray) -> float:
+    n = len(values)
+    _, counts = np.unique(values, return_counts=True)
+    return float((counts * (counts - 1)).sum() / (n * (n - 1)))
+
+
+def _split(groups: Sequence[np.ndarray]) -> _Split | str:
+    if len(groups) < 2:
+        return _TOO_FEW
+    sizes = np.array([len(group) for group in groups])
+    means = np.array([group.mean() for group in groups])
+    total, n_items = int(sizes.sum()), len(groups)
+    grand = float(np.concatenate(groups).mean())
+    between = float((sizes * (means - grand) ** 2).sum()) / (n_items - 1)
+    within = float(
+        sum(((group - mean) ** 2).sum() for group, mean in zip(groups, means, strict=True))
+    ) / (total - n_items)
+    if math.isclose(between, 0, abs_tol=1e-12) and math.isclose(within, 0, abs_tol=1e-12):
+        return _NO_VARIANCE
+    repeats = (total - float((sizes**2).sum()) / total) / (n_items - 1)
+    return _Split(between, within, n_items, total, repeats)
