@@ -31,7 +31,9 @@ from .inventory import cassettes_frame as cassettes_frame
 from .judges import Axis as Axis
 from .judges import Judge as Judge
 from .judges import JudgedScore as JudgedScore
+from .judges import PairwiseJudge as PairwiseJudge
 from .judges import load_judge as load_judge
+from .judges import load_pairwise_judge as load_pairwise_judge
 from .judges import suite_judges as suite_judges
 from .judging import Judging as Judging
 from .judging import judge_outputs as judge_outputs
@@ -40,6 +42,8 @@ from .local import fetch_weights as fetch_weights
 from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
+from .pairs import judge_pairs as judge_pairs
+from .pairs import pair_statistics as pair_statistics
 from .places import place as place
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log

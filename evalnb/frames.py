@@ -27,6 +27,7 @@ __all__ = [
     "METRICS",
     "MISSES",
     "OUTPUTS",
+    "PAIRS",
     "RESULTS",
     "SCORES",
     "SLICES",
@@ -411,6 +412,36 @@ VERDICTS = FrameSchema(
 `part` is the axis that the call was about, "all" where it was about everything; `judge_repeat`
 counts equal calls from 1. `answers` is what the judge said, by the property that it was asked for,
 `text` the same as it came. Tokens and cost are of this call, as in the outputs frame.
+"""
+
+PAIRS = FrameSchema(
+    "pairs",
+    {
+        "case_id": "string",
+        "repeat": "Int64",
+        "system_a": "string",
+        "system_b": "string",
+        "hash_a": "string",
+        "hash_b": "string",
+        "verdict_ab": "string",
+        "verdict_ba": "string",
+        "winner": "string",
+        "order_dependent": "boolean",
+        "reason_ab": "string",
+        "reason_ba": "string",
+        "judge_model": "string",
+        "judge_model_answered": "string",
+        "judge_fingerprint": "string",
+        "cost_usd": "Float64",
+        "na_reason": "string",
+        "error": "string",
+    },
+    key=("case_id", "repeat"),
+)
+"""A row a case and repeat that two systems answered: `a`, `b` or `tie`.
+
+`verdict_ab` is what was said with the answer of `a` shown first, `verdict_ba` with that of `b`
+first; where they differ, `winner` is `tie` and `order_dependent` is True.
 """
 
 RESULTS = FrameSchema(

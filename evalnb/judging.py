@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evalnb.runner import Access
     from evalnb.transport import Upstream
 
-__all__ = ["Judging", "ask_all", "judge_outputs"]
+__all__ = ["Judging", "ask", "ask_all", "judge_outputs"]
 
 _USAGE = {
     "input_tokens": "input_tokens",
@@ -163,7 +163,7 @@ class Judging:
                     self._rows.append(kept)
                     continue
                 try:
-                    found = await _asked(access, request, schema, binding)
+                    found = await ask(access, request, schema, binding)
                 except EvalnbError as error:
                     self._control.stop(
                         error if isinstance(error, InputError) else InputError(str(error))
@@ -295,7 +295,7 @@ def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (*map(row.get, names), row["judge_repeat"])
 
 
-async def _asked(
+async def ask(
     access: Access, request: Mapping[str, Any], schema: Mapping[str, Any], binding: Binding
 ) -> dict[str, Any]:
     """Ask once; whatever happens to it alone is a verdict with its reason."""

@@ -1,7 +1,8 @@
 """A stand-in of the Messages API on the loopback interface, for tests and benchmarks.
 
-It is no model: a reply repeats words of the question. Cassettes are never recorded from it, but
-for those that a benchmark throws away. On a thread of its own, or as a process:
+It is no model: a reply repeats words of the question, as JSON where a schema is asked for.
+Messages, batches of them and the count of their tokens are there. Cassettes are never recorded
+from it, but for those that a benchmark throws away. On a thread of its own, or as a process:
 
     with StandIn(latency=20, faults={"429": 0.1}, retry_after=0.1) as standin:
         client = anthropic.AsyncAnthropic(base_url=standin.url, api_key="unused")
@@ -16,13 +17,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
+import re
 import threading
 from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from math import exp
 from statistics import NormalDist
 from typing import Any
+from urllib.parse import parse_qs
 
 Json = dict[str, Any]
 
@@ -43,6 +49,11 @@ _ERRORS = {
     "529": "overloaded_error",
 }
 _BREAKS = ("disconnect", "hang", "broken_stream", "error_event", "cut", "bad_json")
+_REQUEST_FAULTS = (*_ERRORS, *_BREAKS)
+_RESULT_FAULTS = ("batch_errored", "batch_expired", "bad_json")
+_BATCHES = "/v1/messages/batches"
+_CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_MOST_REQUESTS = 100_000
 _KEY_HEADERS = (b"\r\nx-api-key:", b"\r\nauthorization:")
 
 
@@ -58,11 +69,18 @@ class Behaviour:
         before `message_stop`), `error_event` (an error inside a stream), `cut` (the connection
         is closed in the middle of the answer), `bad_json` (the JSON of a structured output ends
         in the middle). What is for streams or structured outputs leaves other requests whole.
+        A status, `disconnect`, `hang` and `cut` befall the calls of the batches as well, of which
+        `cut` does what was asked. Of the results of a batch: `batch_errored`, `bad_json`, and
+        `batch_expired`, which befalls a request the first time only
     retry_after : seconds in the header of a 429; None for no header
     seed : with the request and its attempt, decides on faults; with the request, on the latency
     rules : the first whose `contains` stands in the request's text decides: `text`, `tool`
         (`name`, `input`; not after tool results), `stop_reason`; or `fault`, which may have an
-        `error` with further fields and `attempts`, after which a request is answered
+        `error` with further fields and `attempts`, after which a request is answered. The text of
+        a call of the batches is method and path. In a batch, a status makes the result `errored`,
+        and `line` is what stands in place of the result, with `CUSTOM_ID` filled in
+    batch_seconds : how long a batch takes; those under way take that long as well
+    results_url : what batches say of where their results are, if not the truth
     """
 
     latency: str | float = 0
@@ -70,13 +88,16 @@ class Behaviour:
     retry_after: float | None = 0.1
     seed: int = 0
     rules: list[Json] = field(default_factory=list)
+    batch_seconds: float = 0
+    results_url: str | None = None
 
     def __post_init__(self) -> None:
         _median_and_sigma(self.latency)
         asked = [*self.faults, *(rule["fault"] for rule in self.rules if "fault" in rule)]
-        unknown = sorted(set(asked) - {*_ERRORS, *_BREAKS})
+        known = list(dict.fromkeys([*_REQUEST_FAULTS, *_RESULT_FAULTS]))
+        unknown = sorted(set(asked) - set(known))
         if unknown:
-            raise ValueError(f"faults must be of {[*_ERRORS, *_BREAKS]}. Got {unknown}.")
+            raise ValueError(f"faults must be of {known}. Got {unknown}.")
 
     def seconds(self, key: str) -> float:
         """Return how long the answer to a request takes."""
@@ -86,12 +107,14 @@ class Behaviour:
         normal = NormalDist().inv_cdf(_draw(self.seed, key, "latency"))
         return median_ms / 1000 * exp(sigma * normal)
 
-    def fault(self, key: str, attempt: int) -> str | None:
-        """Return what befalls an attempt of a request by the shares."""
+    def fault(self, key: str, attempt: int, kinds: Sequence[str] = _REQUEST_FAULTS) -> str | None:
+        """Return what befalls an attempt of a request by the shares, of some kinds of faults."""
         if not self.faults:
             return None
         drawn, reached = _draw(self.seed, key, attempt), 0.0
         for name, share in self.faults.items():
+            if name not in kinds:
+                continue
             reached += share
             if drawn < reached:
                 return name
@@ -103,10 +126,14 @@ class Behaviour:
             return {}
         text = "\n".join([_text(request.get("system")), *map(_text, _contents(request))])
         results = _has_results(request)
-        for rule in self.rules:
-            if rule["contains"] in text and not (results and "tool" in rule):
-                return rule
-        return {}
+        return next((rule for rule in self._matching(text) if not (results and "tool" in rule)), {})
+
+    def call_rule(self, call: str) -> Json:
+        """Return the rule for a call of the batches, such as "POST /v1/messages/batches"."""
+        return next(self._matching(call), {})
+
+    def _matching(self, text: str) -> Iterator[Json]:
+        return (rule for rule in self.rules if rule["contains"] in text)
 
 
 @dataclass
@@ -118,6 +145,7 @@ class Stats:
     in_flight_max: int = 0
     answered: int = 0
     abandoned: int = 0
+    batches: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     answers: list[str] = field(default_factory=list)
 
@@ -254,6 +282,7 @@ class _Api:
         self.stats = Stats()
         self.attempts: Counter[str] = Counter()
         self.bodies: deque[Json] = deque(maxlen=1000)
+        self.batches: dict[str, _Batch] = {}
 
     def handle(self, connection: _Connection, head: bytes, body: bytes) -> None:
         method, target, _ = head.split(b" ", 2)
@@ -262,6 +291,8 @@ class _Api:
             self._message(connection, head, body)
         elif (method, path) == (b"post", b"/v1/messages/count_tokens"):
             connection.finish(_counted(body))
+        elif path.decode().startswith(_BATCHES):
+            self._batch_call(connection, head, body)
         else:
             connection.finish(self._control(method, path, body))
 
@@ -276,8 +307,7 @@ class _Api:
 
     def _message(self, connection: _Connection, head: bytes, body: bytes) -> None:
         self.stats.requests += 1
-        if not any(name in head for name in _KEY_HEADERS):
-            self._fail(connection, "401", {"message": "x-api-key header is required"})
+        if self._lacks_key(connection, head):
             return
         request, problem = _read_request(body)
         if problem:
@@ -295,6 +325,101 @@ class _Api:
             connection.transport.abort()
         else:
             self._reply(connection, key, request, rule, fault)
+
+    def _lacks_key(self, connection: _Connection, head: bytes) -> bool:
+        """Refuse a request without a key."""
+        if any(name in head for name in _KEY_HEADERS):
+            return False
+        self._fail(connection, "401", {"message": "x-api-key header is required"})
+        return True
+
+    def _batch_call(self, connection: _Connection, head: bytes, body: bytes) -> None:
+        if self._lacks_key(connection, head):
+            return
+        method, target, _ = head.decode().split(" ", 2)
+        path, _, query = target.partition("?")
+        call = f"{method.upper()} {path}"
+        self.attempts[call] += 1
+        rule, attempt = self.behaviour.call_rule(call), self.attempts[call]
+        fault = _fault_of(rule, attempt) or self.behaviour.fault(call, attempt)
+        if fault in _ERRORS:
+            self._fail(connection, fault, rule.get("error", {}))
+        elif fault == "disconnect":
+            connection.transport.abort()
+        elif fault != "hang":
+            answer = self._batch_answer(method, path.removeprefix(_BATCHES), query, head, body)
+            if isinstance(answer, str):
+                self._fail(connection, "400", {"message": answer})
+            elif answer is None:
+                self._fail(connection, "404", {"message": "there is no such batch"})
+            elif fault == "cut":
+                connection.finish(_response("200", answer)[:-20], close=True)
+            else:
+                connection.finish(_response("200", answer))
+
+    def _batch_answer(
+        self, method: str, name: str, query: str, head: bytes, body: bytes
+    ) -> bytes | str | None:
+        """Return the answer to a call; text of a problem, None where there is nothing."""
+        url = f"http://{_host(head)}{_BATCHES}"
+        if (method, name) == ("post", ""):
+            return self._create(body, url)
+        if (method, name) == ("get", ""):
+            newest = list(self.batches.values())[::-1]
+            return _dumps(_page([batch.as_json(url, self.behaviour) for batch in newest], query))
+        batch = self.batches.get(name.split("/")[1])
+        if method != "get" or batch is None:
+            return None
+        match name.split("/")[2:]:
+            case []:
+                return _dumps(batch.as_json(url, self.behaviour))
+            case ["results"] if batch.ended_at(self.behaviour) is not None:
+                return "".join(f"{line}\n" for line in batch.lines).encode()
+        return None
+
+    def _create(self, body: bytes, url: str) -> bytes | str:
+        requests = _read_batch(body)
+        if isinstance(requests, str):
+            return requests
+        lines = [self._line(entry["custom_id"], entry["params"]) for entry in requests]
+        batch_id = f"msgbatch_{len(self.batches) + 1:08}"
+        random.Random(f"{self.behaviour.seed}:{batch_id}").shuffle(lines)
+        batch = self.batches[batch_id] = _Batch(batch_id, lines)
+        self.stats.batches += 1
+        return _dumps(batch.as_json(url, self.behaviour))
+
+    def _line(self, custom_id: str, params: Json) -> str:
+        """Return the line of a request's result."""
+        problem = _problem(params)
+        if problem:
+            result = _errored("400", {"message": problem})
+            return json.dumps({"custom_id": custom_id, "result": result})
+        key = _key(params)
+        self.attempts[key] += 1
+        self.bodies.append(params)
+        rule = self.behaviour.rule(params)
+        if "line" in rule:
+            return str(rule["line"]).replace("CUSTOM_ID", custom_id)
+        result = self._result(key, params, rule)
+        return json.dumps({"custom_id": custom_id, "result": result})
+
+    def _result(self, key: str, request: Json, rule: Json) -> Json:
+        attempt = self.attempts[key]
+        fault = _fault_of(rule, attempt)
+        if fault is None:
+            fault = self.behaviour.fault(key, attempt, _RESULT_FAULTS)
+            fault = None if fault == "batch_expired" and attempt > 1 else fault
+        if fault in _ERRORS:
+            return _errored(fault, rule.get("error", {}))
+        if fault == "batch_errored":
+            return _errored("500", rule.get("error", {}))
+        if fault == "batch_expired":
+            return {"type": "expired"}
+        message = _reply_to(request, key, rule, broken=fault == "bad_json")
+        message["usage"]["service_tier"] = "batch"
+        self.stats.answered += 1
+        self.stats.answers.append(key)
+        return {"type": "succeeded", "message": message}
 
     def _fail(self, connection: _Connection, status: str, further: Json) -> None:
         self.stats.by_status[status] += 1
@@ -354,6 +479,74 @@ class _Api:
         return _response("200", _dumps(asdict(self.behaviour)))
 
 
+@dataclass
+class _Batch:
+    """A batch whose results are there from the beginning, and shown at its end."""
+
+    id: str
+    lines: list[str]
+    created: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def ended_at(self, behaviour: Behaviour) -> datetime | None:
+        """Return when it ended, None while it has not."""
+        end = self.created + timedelta(seconds=behaviour.batch_seconds)
+        return end if datetime.now(UTC) >= end else None
+
+    def as_json(self, url: str, behaviour: Behaviour) -> Json:
+        """Return what the API says of it, at an address of batches."""
+        counts = dict.fromkeys(("processing", "succeeded", "errored", "canceled", "expired"), 0)
+        ended_at = self.ended_at(behaviour)
+        if ended_at is None:
+            counts["processing"] = len(self.lines)
+        else:
+            counts.update(Counter(_kind_of(line) for line in self.lines))
+        results_url = behaviour.results_url or f"{url}/{self.id}/results"
+        return {
+            "id": self.id,
+            "type": "message_batch",
+            "processing_status": "ended" if ended_at else "in_progress",
+            "request_counts": counts,
+            "created_at": self.created.isoformat(),
+            "expires_at": (self.created + timedelta(hours=24)).isoformat(),
+            "ended_at": ended_at.isoformat() if ended_at else None,
+            "archived_at": None,
+            "cancel_initiated_at": None,
+            "results_url": results_url if ended_at else None,
+        }
+
+
+def _kind_of(line: str) -> str:
+    """Return how a result counts; what a rule made unreadable counts as succeeded."""
+    try:
+        return str(json.loads(line)["result"]["type"])
+    except (ValueError, LookupError, TypeError):
+        return "succeeded"
+
+
+def _page(batches: list[Json], query: str) -> Json:
+    """Return the part of a list that a query asks for."""
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    ids = [batch["id"] for batch in batches]
+    start = ids.index(asked["after_id"]) + 1 if asked.get("after_id") in ids else 0
+    end = start + int(asked.get("limit", 20))
+    shown = batches[start:end]
+    return {
+        "data": shown,
+        "has_more": end < len(batches),
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+    }
+
+
+def _errored(status: str, further: Json) -> Json:
+    error = {"type": _ERRORS[status], "message": "on demand"} | further
+    return {"type": "errored", "error": {"type": "error", "error": error}}
+
+
+def _host(head: bytes) -> str:
+    return head.partition(b"\r\nhost:")[2].partition(b"\r\n")[0].decode().strip()
+
+
 def _median_and_sigma(latency: str | float) -> tuple[float, float]:
     text = str(latency)
     if not text.startswith("lognormal:"):
@@ -382,13 +575,39 @@ def _read_request(body: bytes) -> tuple[Json, str | None]:
         return {}, "the body is not JSON"
     if not isinstance(request, dict):
         return {}, "the body is no object"
+    return request, _problem(request)
+
+
+def _problem(request: Json) -> str | None:
     for name in ("model", "max_tokens", "messages"):
         if not request.get(name):
-            return request, f"{name}: Field required"
+            return f"{name}: Field required"
     for message in request["messages"]:
         if message.get("role") not in ("user", "assistant", "system"):
-            return request, "messages.role: Input should be 'user' or 'assistant'"
-    return request, None
+            return "messages.role: Input should be 'user' or 'assistant'"
+    return None
+
+
+def _read_batch(body: bytes) -> list[Json] | str:
+    """Return the requests of a batch, or what the API would not take about it."""
+    try:
+        requests = json.loads(body)["requests"]
+    except (ValueError, LookupError, TypeError):
+        return "requests: Field required"
+    if not isinstance(requests, list) or not 1 <= len(requests) <= _MOST_REQUESTS:
+        return f"requests: List should have 1 to {_MOST_REQUESTS} items"
+    custom_ids = [request.get("custom_id") for request in requests]
+    for number, request in enumerate(requests):
+        custom_id, params = custom_ids[number], request.get("params")
+        if not isinstance(custom_id, str) or not _CUSTOM_ID.fullmatch(custom_id):
+            return f"requests.{number}.custom_id: String should match pattern"
+        if not isinstance(params, dict):
+            return f"requests.{number}.params: Field required"
+        if "stream" in params:
+            return f"requests.{number}.params.stream: Extra inputs are not permitted"
+    if len(set(custom_ids)) < len(custom_ids):
+        return "requests: custom_id must be unique"
+    return requests
 
 
 def _key(request: Json) -> str:
@@ -581,9 +800,16 @@ def main() -> None:
     parser.add_argument("--fault", action="append", default=[], metavar="NAME=SHARE")
     parser.add_argument("--retry-after", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--batch-seconds", type=float, default=0.0)
     given = parser.parse_args()
     faults = {name: float(share) for name, share in (pair.split("=") for pair in given.fault)}
-    behaviour = Behaviour(given.latency, faults, given.retry_after, given.seed)
+    behaviour = Behaviour(
+        given.latency,
+        faults,
+        given.retry_after,
+        given.seed,
+        batch_seconds=given.batch_seconds,
+    )
     asyncio.run(_main(given.port, behaviour))
 
 

@@ -2,7 +2,8 @@
 
 from evalnb.judges.files import Axis, JudgeFile, package_axes
 from evalnb.judges.judge import ALL, Judge, JudgedScore
-from evalnb.judges.loading import load_judge, suite_judges
+from evalnb.judges.loading import load_judge, load_pairwise_judge, suite_judges
+from evalnb.judges.pairwise import PairwiseJudge
 from evalnb.judges.verdicts import Verdict, read_verdict
 
 __all__ = [
@@ -11,8 +12,10 @@ __all__ = [
     "Judge",
     "JudgeFile",
     "JudgedScore",
+    "PairwiseJudge",
     "Verdict",
     "load_judge",
+    "load_pairwise_judge",
     "package_axes",
     "read_verdict",
     "suite_judges",

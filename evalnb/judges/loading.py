@@ -8,6 +8,7 @@ from evalnb.errors import InputError, nearest_name
 from evalnb.imports import import_object, is_import_path
 from evalnb.judges.files import JudgeFile, Kind
 from evalnb.judges.judge import Judge, kind_of
+from evalnb.judges.pairwise import PairwiseJudge
 from evalnb.tomltext import read_toml
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from evalnb.golden import GoldenSet
 
-__all__ = ["load_judge", "suite_judges"]
+__all__ = ["load_judge", "load_pairwise_judge", "suite_judges"]
 
 _PACKAGE: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "pairwise")
 
@@ -43,7 +44,7 @@ def load_judge(golden: GoldenSet, name: str) -> Judge:
         if file.kind == "pairwise":
             raise InputError(
                 f"{path} is a judge of pairs: it has no score for a single answer. Use it with "
-                "`evalnb.judge_pairs`."
+                "`evalnb.judge_pairs`, by `evalnb.load_pairwise_judge`."
             )
         return kind_of(file)(path.stem, file, file.model or golden.settings.judging.model, path)
     for kind in _PACKAGE:
@@ -54,6 +55,31 @@ def load_judge(golden: GoldenSet, name: str) -> Judge:
     near = nearest_name(name, known)
     hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(known)}."
     raise InputError(f"there is no judge {name!r}. {hint}")
+
+
+def load_pairwise_judge(golden: GoldenSet, name: str = "pairwise") -> PairwiseJudge:
+    """Return a judge of pairs: a file of the suite, or the package's own.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    name : a file in the suite's `judges`, or `pairwise`
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is no judge of pairs.
+    """
+    path = _file_of(golden, name)
+    if path is None:
+        if name != "pairwise":
+            raise InputError(f"there is no judge {name!r} in the suite's folder `judges`")
+        file = JudgeFile(kind="pairwise")
+        return PairwiseJudge(name, file, golden.settings.judging.model)
+    file = read_toml(path, JudgeFile, "judge file")
+    if file.kind != "pairwise":
+        raise InputError(f"{path} is no judge of pairs: its kind is {file.kind!r}")
+    return PairwiseJudge(path.stem, file, file.model or golden.settings.judging.model, path)
 
 
 def suite_judges(golden: GoldenSet) -> tuple[Judge, ...]:

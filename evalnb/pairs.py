@@ -1,0 +1,227 @@
+"""Two systems beside each other: which answer a judge finds better, asked in both orders."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from evalnb.cassettes import Cassettes, bind
+from evalnb.control import RunControl
+from evalnb.errors import EvalnbError, InputError
+from evalnb.frames import METRICS, PAIRS, to_records
+from evalnb.judges import load_pairwise_judge
+from evalnb.judging import ask
+from evalnb.pace import Pace
+from evalnb.runner import model_access, run_sync, upstream_of
+from evalnb.stats.estimates import wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from evalnb.golden import GoldenSet
+    from evalnb.judges import PairwiseJudge
+    from evalnb.runner import Access
+    from evalnb.transport import Upstream
+
+__all__ = ["judge_pairs", "pair_statistics"]
+
+_AB = {"first": "a", "second": "b", "tie": "tie"}
+_BA = {"first": "b", "second": "a", "tie": "tie"}
+
+Record = dict[str, Any]
+
+
+def judge_pairs(
+    golden: GoldenSet,
+    outputs_a: pd.DataFrame,
+    outputs_b: pd.DataFrame,
+    judge: PairwiseJudge | None = None,
+    *,
+    cassettes: Cassettes | None = None,
+    upstream: Upstream | None = None,
+    concurrency: int = 8,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
+) -> pd.DataFrame:
+    """Ask which of two outputs of a case is better, both orders of every pair.
+
+    Parameters
+    ----------
+    golden : the cases
+    outputs_a, outputs_b : outputs frames; cases and repeats that both have are compared
+    judge : whom to ask; by default the package's
+    cassettes : where verdicts are taken from and stored; by default the suite's, in replay
+    upstream : where to ask for what is not recorded; by default what the judge's model says
+    concurrency : how many requests are under way at once
+    max_minutes, budget_usd : bounds as for `evalnb.run`
+
+    Returns
+    -------
+    a pairs frame: a row a case and repeat of both, in the order of `outputs_a`
+        A win that depends on the order is a tie, and `order_dependent`. Where an output or a
+        verdict is missing, so is the winner, with the reason.
+
+    Raises
+    ------
+    InputError
+        If the same would befall every call.
+    """
+    judge = judge or load_pairwise_judge(golden)
+    if cassettes is None:
+        if golden.folder is None:
+            raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
+        cassettes = Cassettes(golden.folder / "cassettes")
+    limits, asks = golden.settings.live, cassettes.mode != "replay"
+    control = RunControl(
+        timeout_s=limits.timeout_s,
+        max_minutes=(max_minutes or limits.max_minutes) if asks else None,
+        budget_usd=(budget_usd or limits.budget_usd) if asks else None,
+    )
+    others = {(row["case_id"], row["repeat"]): row for row in to_records(outputs_b)}
+    pairs = [
+        (row, others[row["case_id"], row["repeat"]])
+        for row in to_records(outputs_a)
+        if (row["case_id"], row["repeat"]) in others
+    ]
+    asking = _Asking(golden, judge, control)
+    rows = run_sync(partial(asking.compare, pairs, cassettes, upstream, concurrency))
+    if cassettes.faults:
+        raise cassettes.faults[0]
+    return PAIRS.build(rows)
+
+
+def pair_statistics(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Sum up who won.
+
+    Parameters
+    ----------
+    pairs : a pairs frame
+
+    Returns
+    -------
+    a metrics frame: `win_rate_a` with ties as half a win, `ties`, `order_dependent`
+        Shares of the pairs with a winner or a tie, with Wilson intervals; pairs without a verdict
+        are left out and counted.
+    """
+    known = pairs[pairs["winner"].notna()]
+    n, left_out = len(known), len(pairs) - len(known)
+    ties = int((known["winner"] == "tie").sum())
+    counts = {
+        "win_rate_a": int((known["winner"] == "a").sum()) + ties / 2,
+        "ties": ties,
+        "order_dependent": int(known["order_dependent"].sum()),
+    }
+    return METRICS.build(
+        {
+            "metric": name,
+            "n": n,
+            "n_left_out": left_out,
+            "method": "Wilson",
+            "reason": None if n else "no_overlap",
+            **vars(wilson(number, n)),
+        }
+        for name, number in counts.items()
+    )
+
+
+class _Asking:
+    """Pairs being compared."""
+
+    def __init__(self, golden: GoldenSet, judge: PairwiseJudge, control: RunControl) -> None:
+        self._golden = golden
+        self._judge = judge
+        self._control = control
+
+    async def compare(
+        self,
+        pairs: Sequence[tuple[Record, Record]],
+        cassettes: Cassettes,
+        upstream: Upstream | None,
+        concurrency: int,
+    ) -> list[Record]:
+        self._control.start()
+        access = model_access(
+            None,
+            cassettes,
+            upstream or upstream_of(self._judge, cassettes),
+            control=self._control,
+            pace=Pace(),
+            concurrency=concurrency,
+        )
+        rows: dict[int, Record] = {}
+        todo = iter(enumerate(pairs))
+
+        async def work() -> None:
+            for position, (a, b) in todo:
+                if self._control.fatal is not None:
+                    return
+                rows[position] = await self._pair(access, a, b)
+
+        try:
+            async with anyio.create_task_group() as group:
+                for _ in range(concurrency):
+                    group.start_soon(work)
+        finally:
+            self._control.end()
+            await access.aclose()
+        if self._control.fatal is not None:
+            raise self._control.fatal
+        return [rows[position] for position in range(len(pairs))]
+
+    async def _pair(self, access: Access, a: Record, b: Record) -> Record:
+        row: Record = {
+            "case_id": a["case_id"],
+            "repeat": a["repeat"],
+            "system_a": a.get("system"),
+            "system_b": b.get("system"),
+            "hash_a": a.get("output_hash"),
+            "hash_b": b.get("output_hash"),
+            "judge_model": self._judge.model,
+            "judge_fingerprint": self._judge.fingerprint,
+        }
+        missing = a.get("na_reason") or b.get("na_reason")
+        if missing:
+            return {**row, "na_reason": missing, "error": a.get("error") or b.get("error")}
+        ab = await self._ask(access, a, b)
+        ba = await self._ask(access, b, a)
+        return {**row, **_compared(ab, ba)}
+
+    async def _ask(self, access: Access, first: Record, second: Record) -> Record:
+        case = self._golden[first["case_id"]]
+        request = self._judge.pair_request(case, first, second)
+        with bind(case.id, first["repeat"]) as binding:
+            try:
+                return await ask(access, request, self._judge.schema(case, "all"), binding)
+            except EvalnbError as error:
+                fault = error if isinstance(error, InputError) else InputError(str(error))
+                self._control.stop(fault)
+                return {"na_reason": "server", "error": str(error)}
+
+
+def _compared(ab: Mapping[str, Any], ba: Mapping[str, Any]) -> Record:
+    costs = [side.get("cost_usd") for side in (ab, ba)]
+    found: Record = {
+        "verdict_ab": _AB[ab["answers"]["better"]] if ab.get("answers") else None,
+        "verdict_ba": _BA[ba["answers"]["better"]] if ba.get("answers") else None,
+        "reason_ab": _reason(ab),
+        "reason_ba": _reason(ba),
+        "judge_model_answered": ab.get("judge_model_answered") or ba.get("judge_model_answered"),
+        "cost_usd": None if None in costs else sum(costs),
+    }
+    missing = next((side for side in (ab, ba) if not side.get("answers")), None)
+    if missing is not None:
+        return {**found, "na_reason": missing["na_reason"], "error": missing.get("error")}
+    depends = found["verdict_ab"] != found["verdict_ba"]
+    winner = "tie" if depends else found["verdict_ab"]
+    return {**found, "winner": winner, "order_dependent": depends}
+
+
+def _reason(side: Mapping[str, Any]) -> str | None:
+    answers = side.get("answers")
+    if not answers:
+        return None
+    return f"first: {answers['about_first']}\nsecond: {answers['about_second']}"
