@@ -14,6 +14,8 @@ from evalnb.prices import request_bound_usd
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from evalnb.golden import LiveSettings
+
 __all__ = ["RunControl"]
 
 _ROUNDING = 1e-12
@@ -49,6 +51,31 @@ class RunControl:
         self._reserved = 0.0
         self._lock = threading.Lock()
         self._short_of: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        limits: LiveSettings,
+        *,
+        asks: bool,
+        max_minutes: float | None = None,
+        budget_usd: float | None = None,
+        spent_usd: float = 0.0,
+    ) -> RunControl:
+        """Return the control of a run: what is given goes before what the suite says.
+
+        Parameters
+        ----------
+        limits : `[live]` of the suite
+        asks : whether a model may be asked at all; a replay has neither deadline nor budget
+        max_minutes, budget_usd, spent_usd : as above
+        """
+        return cls(
+            timeout_s=limits.timeout_s,
+            max_minutes=(max_minutes or limits.max_minutes) if asks else None,
+            budget_usd=(budget_usd or limits.budget_usd) if asks else None,
+            spent_usd=spent_usd,
+        )
 
     @property
     def counts_cost(self) -> bool:

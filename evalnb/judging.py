@@ -252,11 +252,11 @@ def ask_all(
 
     Parameters and errors are those of `judge_outputs`.
     """
-    limits, asks = judging.golden.settings.live, cassettes.mode != "replay"
-    control = RunControl(
-        timeout_s=limits.timeout_s,
-        max_minutes=(max_minutes or limits.max_minutes) if asks else None,
-        budget_usd=(budget_usd or limits.budget_usd) if asks else None,
+    control = RunControl.of(
+        judging.golden.settings.live,
+        asks=cassettes.mode != "replay",
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
     )
     rows = to_records(outputs)
     run_sync(partial(_follow_all, judging, rows, cassettes, control, concurrency))

@@ -75,11 +75,11 @@ def judge_pairs(
         if golden.folder is None:
             raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
         cassettes = Cassettes(golden.folder / "cassettes")
-    limits, asks = golden.settings.live, cassettes.mode != "replay"
-    control = RunControl(
-        timeout_s=limits.timeout_s,
-        max_minutes=(max_minutes or limits.max_minutes) if asks else None,
-        budget_usd=(budget_usd or limits.budget_usd) if asks else None,
+    control = RunControl.of(
+        golden.settings.live,
+        asks=cassettes.mode != "replay",
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
     )
     others = {(row["case_id"], row["repeat"]): row for row in to_records(outputs_b)}
     pairs = [

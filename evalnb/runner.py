@@ -177,12 +177,11 @@ async def run_async(
         if golden.folder is None:
             raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
         cassettes = Cassettes(golden.folder / "cassettes", mode, journal=journal)
-    limits = golden.settings.live
-    bounded = cassettes.mode != "replay"
-    control = RunControl(
-        timeout_s=limits.timeout_s,
-        max_minutes=(max_minutes or limits.max_minutes) if bounded else None,
-        budget_usd=(budget_usd or limits.budget_usd) if bounded else None,
+    control = RunControl.of(
+        golden.settings.live,
+        asks=cassettes.mode != "replay",
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
         spent_usd=_spent_usd(journal),
     )
     pace = Pace()

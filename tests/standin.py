@@ -519,7 +519,7 @@ def _kind_of(line: str) -> str:
     """Return how a result counts; what a rule made unreadable counts as succeeded."""
     try:
         return str(json.loads(line)["result"]["type"])
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return "succeeded"
 
 

@@ -697,7 +697,7 @@ def test_lines_that_cannot_be_read_are_counted(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", [None, [], {"input_tokens": "many"}, {"input_tokens": -1, "service_tier": 7}]
+    "usage", ["none", [1], {"input_tokens": "many"}, {"input_tokens": -1, "service_tier": 7}]
 )
 def test_a_usage_that_cannot_be_read_costs_what_was_set_aside(path: Path, usage: Any) -> None:
     control = Counting(budget_usd=1)
