@@ -13,6 +13,7 @@ import os
 import shlex
 import sys
 import traceback
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -297,19 +298,24 @@ def rescore(
         raise InputError(f"there is no run at {source}")
     before = evalnb.read_run(source)
     folder = evalnb.new_run_folder(golden, datetime.now(UTC), results)
-    again = evalnb.rescore(
-        golden,
-        before,
-        run_id=folder.name,
-        as_of=_day(as_of),
-        judges=judge or None,
-        mode=mode,
-        judge_repeats=judge_repeats,
-        concurrency=concurrency,
-        folder=folder,
-        max_minutes=max_minutes,
-        budget_usd=budget_usd,
-    )
+    try:
+        again = evalnb.rescore(
+            golden,
+            before,
+            run_id=folder.name,
+            as_of=_day(as_of),
+            judges=judge or None,
+            mode=mode,
+            judge_repeats=judge_repeats,
+            concurrency=concurrency,
+            folder=folder,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
+    except EvalnbError:
+        with suppress(OSError):  # what was paid for stays there
+            folder.rmdir()
+        raise
     evalnb.write_run(folder, again)
     _say(evalnb.describe_run(again))
     _say(

@@ -31,20 +31,22 @@ if TYPE_CHECKING:
 
     from evalnb.control import RunControl
 
-__all__ = ["PatientTransport", "RunStopped"]
+__all__ = ["FATAL", "SPEND_LIMIT", "PatientTransport", "RunStopped", "error_of", "run_stopped"]
 
 _Result = httpx2.Response | httpx2.TransportError
 
 _POLL_S = 0.05
 _ENDPOINT_ATTEMPTS = 3
 _MESSAGES_PATHS = ("/v1/messages", "/v1/complete")
-_SPEND_LIMIT = "enforced_spend_limit_reached"
-_FATAL = {
+SPEND_LIMIT = "enforced_spend_limit_reached"
+"""What an error's `error_code` says where asking again is of no use."""
+FATAL = {
     401: "the API does not accept the key",
     402: "the API wants to be paid",
     403: "the key may not do this",
     404: "the model is not there: retired, misspelt, or not for this key",
 }
+"""What every other request of a run would meet as well, by status."""
 _TRY_AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _FULL = frozenset({429, 529})
 _PASSING_TYPES = frozenset({"api_error", "overloaded_error", "rate_limit_error", "timeout_error"})
@@ -52,6 +54,14 @@ _PASSING_TYPES = frozenset({"api_error", "overloaded_error", "rate_limit_error",
 
 class RunStopped(anthropic.AnthropicError):
     """A request that is not sent any more, as the SDK hands it to its caller."""
+
+
+def run_stopped(control: RunControl, reason: NaReason, last: str = "") -> RunStopped:
+    """Note with the case, whatever its application makes of it, that the run is at its end."""
+    binding = bound()
+    if binding is not None:
+        binding.stopped = reason
+    return RunStopped(control.why(reason) + last)
 
 
 @dataclass(frozen=True)
@@ -200,7 +210,7 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             self._control.stop(fault)
             raise RunStopped(str(fault)) from fault
         if isinstance(reserved, NaReason):
-            raise self._stopped(reserved)
+            raise run_stopped(self._control, reserved)
         return reserved
 
     def _check_going(self, failed: _Result | None = None) -> None:
@@ -210,15 +220,8 @@ class PatientTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             raise RunStopped(str(self._control.fatal))
         reason = self._control.stopped()
         if reason is not None:
-            raise self._stopped(reason, failed)
-
-    def _stopped(self, reason: NaReason, failed: _Result | None = None) -> RunStopped:
-        """Note with the case, whatever its application makes of it, that the run is at its end."""
-        binding = bound()
-        if binding is not None:
-            binding.stopped = reason
-        last = "" if failed is None else f"; the last attempt failed: {_said(failed)}"
-        return RunStopped(self._control.why(reason) + last)
+            last = "" if failed is None else f"; the last attempt failed: {_said(failed)}"
+            raise run_stopped(self._control, reason, last)
 
     def _sleep(self, seconds: float, failed: _Result | None = None) -> None:
         """Wait, but not beyond the end of the run."""
@@ -282,11 +285,11 @@ def _verdict(request: httpx2.Request, result: _Result) -> _Verdict:
     after = retry_after_s(result.headers)
     if status == 200:
         return _of_stream(result)
-    error = _error(result)
-    if error.get("error_code") == _SPEND_LIMIT:
+    error = error_of(result)
+    if error.get("error_code") == SPEND_LIMIT:
         return _Verdict(fatal=f"the spend limit is reached: {error.get('message', '')}")
-    if status in _FATAL and request.url.path.endswith(_MESSAGES_PATHS):
-        return _Verdict(fatal=f"{_FATAL[status]}: {error.get('message', status)}")
+    if status in FATAL and request.url.path.endswith(_MESSAGES_PATHS):
+        return _Verdict(fatal=f"{FATAL[status]}: {error.get('message', status)}")
     said = result.headers.get("x-should-retry")
     again = said == "true" or (said != "false" and (status in _TRY_AGAIN or status >= 500))
     return _Verdict(again=again, full=status in _FULL, retry_after=after)
@@ -313,7 +316,8 @@ def _stream_error_type(body: bytes) -> str:
     return ""
 
 
-def _error(response: httpx2.Response) -> dict[str, Any]:
+def error_of(response: httpx2.Response) -> dict[str, Any]:
+    """Return the error that a response holds, {} where it holds none."""
     error = _json(response.content).get("error")
     return error if isinstance(error, dict) else {}
 
@@ -330,6 +334,6 @@ def _message(response: httpx2.Response) -> Mapping[str, Any]:
 def _json(content: bytes) -> dict[str, Any]:
     try:
         value = json.loads(content or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -17,7 +17,7 @@ from evalnb.baseline import write_baseline
 from evalnb.cassettes import Cassettes
 from evalnb.errors import InputError
 from evalnb.evaluation import evaluate
-from evalnb.frames import VERDICTS, to_records
+from evalnb.frames import OUTPUTS, VERDICTS, to_records
 from evalnb.golden import read_golden
 from evalnb.judging import Judging, judge_outputs
 from evalnb.reports.verdicts import judge_sentences
@@ -32,6 +32,8 @@ from tests.upstreams import FakeUpstream, LoopbackUpstream, message
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pandas as pd
 
     from evalnb.golden import GoldenSet
     from evalnb.runs import Run
@@ -401,3 +403,46 @@ def test_a_judge_of_the_system_s_family_is_warned_of(tmp_path: Path) -> None:
 def _evalnb(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "evalnb", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_rescoring_that_cannot_begin_leaves_no_run_behind(tmp_path: Path) -> None:
+    golden = shop(tmp_path, n=2)
+    assert golden.folder is not None
+    folder = tmp_path / "results" / "shop" / "r"
+    folder.mkdir(parents=True)
+    with StandIn() as standin:
+        write_run(folder, live(golden, standin))
+    results = ("--results", str(tmp_path / "results"))
+    done = _evalnb("rescore", str(golden.folder), *results, "--judge", "rubrik")
+    assert (done.returncode, "Did you mean 'rubric'" in done.stderr) == (2, True)
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["r"]
+
+
+def test_a_judge_that_the_suite_misspells_is_told_with_its_place(tmp_path: Path) -> None:
+    golden = shop(tmp_path, SETTINGS.replace('"axes"', '"axis"'), n=2)
+    with pytest.raises(InputError, match=r"`judging\.judges` in suite\.toml: .*'axis'"):
+        score(golden, run_of_nothing(golden))
+
+
+def run_of_nothing(golden: GoldenSet) -> pd.DataFrame:
+    return OUTPUTS.build([{"case_id": golden.cases[0].id, "repeat": 1, "na_reason": "server"}])
+
+
+def test_another_model_than_the_baseline_s_is_said_first(tmp_path: Path) -> None:
+    golden = shop(tmp_path, n=4)
+    with StandIn() as standin:
+        first = live(golden, standin)
+        judges = {
+            scorer: {**judge, "answered": ["claude-haiku-5-4"]}
+            for scorer, judge in first.manifest["judges"].items()
+        }
+        content = {"golden_version": golden.version, "judges": judges}
+        write_baseline(golden, content, first.scores, first.outputs)
+        second = live(golden, standin)
+    changed = second.decision[second.decision["rule"] == "judge_changed"]
+    assert set(changed["scorer"]) == {"rubric", "politeness", "factual", "relevance"}
+    assert set(changed["outcome"]) == {"note"}
+    assert judge_sentences(second)[0] == (
+        "Attention, factual: the judge's model answered as claude-haiku-5-4 in the baseline, "
+        "claude-haiku-5-5 now: scores of the two do not compare."
+    )

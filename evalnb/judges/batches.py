@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from filelock import FileLock, Timeout
 
-from evalnb.cassettes import bound
 from evalnb.errors import InputError, Problem
 from evalnb.frames import NaReason
 from evalnb.keys import canonical_message_request, request_key
 from evalnb.pace import MAX_ATTEMPTS, Pace, retry_after_s
-from evalnb.patience import RunStopped
+from evalnb.patience import FATAL, SPEND_LIMIT, RunStopped, error_of, run_stopped
 from evalnb.prices import response_cost_usd
+from evalnb.transport import LATENCY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -61,16 +61,10 @@ _MOST_UNSURE = 3
 """How many batches in a row may be sent without an answer that says what became of them."""
 _LINES_AT_ONCE = 100
 # Clocks differ, and an upload is sent again for a while.
-_BEFORE, _AFTER = timedelta(minutes=5), timedelta(hours=1)
+_BEFORE, _AFTER = timedelta(minutes=1), timedelta(hours=1)
 _STATUS = {"invalid_request_error": 400, "overloaded_error": 529}
 _FULL = frozenset({429, 529})
-_SPEND_LIMIT = "enforced_spend_limit_reached"
-_FATAL = {
-    401: "the API does not accept the key",
-    402: "the API wants to be paid",
-    403: "the key may not do this",
-    404: "it is not there, or not for this key",
-}
+_FATAL = {**FATAL, 404: "it is not there, or not for this key"}
 
 Json = dict[str, Any]
 
@@ -82,14 +76,13 @@ class BatchTransport(httpx2.AsyncBaseTransport):
     money is set aside for each before it is sent, at the price of a batch; at the run's end what
     waits ends as NA `deadline`, and the same run taken up again fetches it.
 
-    A response says nothing of latency, since a batch's time is not the model's: what the cassette
-    measures is how long the batch took, and it is for the caller to make it NA. A request that
-    asks for a stream is answered whole.
+    The latency of a response is None, since a batch's time is not the model's. A request that asks
+    for a stream is answered whole.
 
     Parameters
     ----------
-    inner : where to send: connections, such as `AiohttpTransport`. Not a `PatientTransport`: the
-        calls of the Batches API are sent again here, and a batch that may be there already is not.
+    inner : where to send: plain connections, such as `AiohttpTransport`. What fails is sent again
+        here; a `PatientTransport` would also send a batch again that may be there already.
     path : where it is kept which request is in which batch; need not exist yet
     control : bounds of the run
     poll_s, max_poll_s : seconds between two looks at a batch, at first and at most
@@ -180,15 +173,17 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             async with asyncio.timeout(None if remaining_s == float("inf") else remaining_s):
                 outcome = await waiting.outcome
         except TimeoutError:
-            raise _stopped(self._control, NaReason.DEADLINE) from None
+            raise run_stopped(self._control, NaReason.DEADLINE) from None
         match outcome:
             case _Reply():
                 return outcome
             case NaReason():
-                raise _stopped(self._control, outcome)
+                raise run_stopped(self._control, outcome)
             case Exception():
                 raise outcome
         self._calls.check_going()
+        if (reason := self._control.stopped()) is not None:
+            raise run_stopped(self._control, reason)
         raise RunStopped("the batches are not waited for any more")
 
     def _leave(self, waiting: _Waiting) -> None:
@@ -335,7 +330,8 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         if not isinstance(reserved, float):
             return None
         self._file.use(custom_id)
-        return _Entry(custom_id, reserved=reserved, waiting=waiting)
+        waiting.entry = _Entry(custom_id, reserved=reserved, waiting=waiting)
+        return waiting.entry
 
     def _reserved(self, waiting: _Waiting) -> float | NaReason | None:
         """Set aside what a request can cost in a batch; returns as `RunControl.reserve`."""
@@ -369,7 +365,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         batch_id = _batch_id(response)
         if batch_id is not None:
             self._n_unsure = 0
-            self._file.note(intent, batch_id)
+            self._file.note(intent, batch_id, is_created=True)
             self._begin(route, batch_id, intent, entries)
         elif _is_refused(response):
             self._file.note(intent, None)
@@ -427,8 +423,9 @@ class BatchTransport(httpx2.AsyncBaseTransport):
 
     async def _fetch(self, batch: _Batch, route: _Route) -> None:
         """Wait for the end of a batch, and give each result to who waits for it."""
-        state = await self._ended(batch, route)
-        url = _results_url(route, batch.id, state)
+        await self._until_ended(batch, route)
+        # Not at the address that the batch names: another server is not shown the credentials.
+        url = route.below(batch.id, "results")
         content = await self._calls.get(
             route, url, seconds=self._seconds(len(batch.intent.custom_ids)), of=self._of(batch)
         )
@@ -438,25 +435,26 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 await asyncio.sleep(0)
         self._end_of_results(batch)
 
-    async def _ended(self, batch: _Batch, route: _Route) -> Json:
-        """Look at a batch until it has ended, and return what it then says of itself."""
+    async def _until_ended(self, batch: _Batch, route: _Route) -> None:
+        """Look at a batch, ever more rarely, until it has ended."""
         pause_s, n_lost = self._poll_s, 0
         while n_lost < _MOST_LOST_POLLS:
-            state = await self._state(batch, route)
-            if state.get("processing_status") == "ended":
-                return state
-            n_lost = 0 if isinstance(state.get("processing_status"), str) else n_lost + 1
+            status = await self._status(batch, route)
+            if status == "ended":
+                return
+            n_lost = 0 if status else n_lost + 1
             await self._calls.sleep(pause_s)
             pause_s = min(_POLL_GROWTH * pause_s, self._max_poll_s)
         raise _Unanswered(_error(500, "api_error", f"the API says nothing of batch {batch.id}"))
 
-    async def _state(self, batch: _Batch, route: _Route) -> Json:
-        """Return what the API says of a batch, {} where it is not to be had."""
+    async def _status(self, batch: _Batch, route: _Route) -> str | None:
+        """Return what the API says of a batch, None where it is not to be had."""
         try:
             said = await self._calls.get(route, route.below(batch.id), of=self._of(batch))
         except _Unanswered:
-            return {}
-        return _object(said)
+            return None
+        status = _object(said).get("processing_status")
+        return status if isinstance(status, str) else None
 
     def _of(self, batch: _Batch) -> str:
         return f"batch {batch.id}, which {self._file.path} names"
@@ -470,7 +468,6 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             return
         match _json(line):
             case {"custom_id": str(custom_id), **found}:
-                batch.n_named += 1
                 batch.n_own += custom_id in batch.custom_ids
                 entry = batch.entries.get(custom_id)
                 if entry is not None and entry.result is None:
@@ -479,22 +476,27 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 self.n_unreadable += 1
 
     def _end_of_results(self, batch: _Batch) -> None:
-        """Answer what has no result; where all results are another's, the batch is not ours."""
+        """Answer what has no result; of a batch that was only taken for ours, send it anew."""
         missing = [entry for entry in list(batch.entries.values()) if entry.result is None]
-        if batch.n_named and not batch.n_own:
-            self._disown(batch, missing)
+        if not self._file.is_created(batch.intent):
+            self._send_anew(batch, missing)
             return
         for entry in missing:
             self._arrive(entry, None)
 
-    def _disown(self, batch: _Batch, entries: Iterable[_Entry]) -> None:
-        self._file.note(batch.intent, None)
+    def _send_anew(self, batch: _Batch, entries: Sequence[_Entry]) -> None:
+        """Put into a further batch what is not in this one, which was another's after all."""
+        if batch.n_own == 0:
+            self._file.note(batch.intent, None)
+        elif entries:
+            self._file.take([entry.custom_id for entry in entries])
         for entry in entries:
             self._control.settle(entry.reserved, 0.0)
             self._withdraw(entry)
-            if entry.waiting is not None:
-                self._enqueue(entry.waiting)
-                entry.waiting = None
+            waiting, entry.waiting = entry.waiting, None
+            if waiting is not None:
+                waiting.n_submitted -= 1
+                self._enqueue(waiting)
 
     def _arrive(self, entry: _Entry, result: Any) -> None:
         """Take a result; where nobody waits for it, it is kept."""
@@ -560,8 +562,13 @@ class _Reply:
         headers = {"content-type": "application/json"}
         if self.status != 200:  # an SDK that asked again by itself would wait for another batch
             headers["x-should-retry"] = "false"
-        content = json.dumps(self.body).encode()
-        return httpx2.Response(self.status, headers=headers, content=content, request=request)
+        return httpx2.Response(
+            self.status,
+            headers=headers,
+            content=json.dumps(self.body).encode(),
+            request=request,
+            extensions={LATENCY: None},
+        )
 
 
 _Outcome = _Reply | NaReason | Exception | None
@@ -626,10 +633,8 @@ class _Batch:
     entries: dict[str, _Entry] = field(default_factory=dict)
     """What is in it and was not handed on yet, by custom id."""
     watcher: asyncio.Task[None] | None = None
-    n_named: int = 0
-    """How many lines of its results name a request."""
     n_own: int = 0
-    """How many of these are requests that were sent in it."""
+    """How many lines of its results are of requests that were sent in it."""
 
     def __post_init__(self) -> None:
         self.custom_ids = frozenset(self.intent.custom_ids)
@@ -666,7 +671,7 @@ class _Calls:
         if self._control.ended:
             raise RunStopped("the run has ended")
         if self._control.stopped() is NaReason.DEADLINE:
-            raise _stopped(self._control, NaReason.DEADLINE)
+            raise run_stopped(self._control, NaReason.DEADLINE)
 
     async def sleep(self, seconds: float) -> None:
         """Wait, but not beyond the end of the run."""
@@ -745,8 +750,10 @@ class _Calls:
 
     def _check_fatal(self, response: httpx2.Response, of: str) -> None:
         """Stop the run where every other call would meet the same."""
-        error = _error_of(response)
-        if error.get("error_code") == _SPEND_LIMIT:
+        if response.status_code == 200:
+            return
+        error = error_of(response)
+        if error.get("error_code") == SPEND_LIMIT:
             why = "the spend limit is reached"
         elif response.status_code in _FATAL:
             why = _FATAL[response.status_code]
@@ -771,7 +778,9 @@ class _BatchFile:
 
         {"format": 1}
         {"intent": marker, "at": time, "custom_ids": [...]}   a batch is about to be sent
-        {"intent": marker, "batch": id}                       it is there; null: there is none
+        {"intent": marker, "batch": id, "created": true}      it was made, and has this id
+        {"intent": marker, "batch": id}                       this one is taken for it
+        {"intent": marker, "batch": null}                     there is none
         {"taken": [custom ids]}                               these were handed on
 
     Of two lines on one intent's batch the later one holds.
@@ -785,6 +794,7 @@ class _BatchFile:
         self.path = path
         self._intents: dict[str, _Intent] = {}
         self._became: dict[str, str | None] = {}
+        self._created: set[str] = set()
         self._taken: set[str] = set()
         self._used: set[str] = set()
         self._descriptor = -1
@@ -812,6 +822,10 @@ class _BatchFile:
         """Return the batches of which nobody knows whether they are there."""
         return [it for marker, it in self._intents.items() if marker not in self._became]
 
+    def is_created(self, intent: _Intent) -> bool:
+        """Tell whether a batch's id came in answer to its making, and is not a guess."""
+        return intent.marker in self._created
+
     def untaken(self, intent: _Intent) -> list[str]:
         """Return the custom ids of a batch whose results were not handed on."""
         return [custom_id for custom_id in intent.custom_ids if custom_id not in self._taken]
@@ -835,10 +849,13 @@ class _BatchFile:
         self._intents[intent.marker] = intent
         return intent
 
-    def note(self, intent: _Intent, batch_id: str | None) -> None:
+    def note(self, intent: _Intent, batch_id: str | None, *, is_created: bool = False) -> None:
         """Write what became of an intent."""
-        self._append({"intent": intent.marker, "batch": batch_id}, lasting=True)
+        line: Json = {"intent": intent.marker, "batch": batch_id}
+        self._append({**line, "created": True} if is_created else line, lasting=True)
         self._became[intent.marker] = batch_id
+        if is_created:
+            self._created.add(intent.marker)
         if batch_id is None:
             self._used -= set(intent.custom_ids)
 
@@ -896,8 +913,10 @@ class _BatchFile:
                 when = _moment(at)
                 if when is not None and all(isinstance(it, str) for it in custom_ids):
                     self._intents[marker] = _Intent(marker, when, tuple(custom_ids))
-            case {"intent": str(marker), "batch": str() | None as batch_id}:
+            case {"intent": str(marker), "batch": str() | None as batch_id, **further}:
                 self._became[marker] = batch_id
+                if further.get("created") is True:
+                    self._created.add(marker)
             case {"taken": [*custom_ids]}:
                 self._taken.update(it for it in custom_ids if isinstance(it, str))
 
@@ -928,14 +947,6 @@ def _message_body(request: httpx2.Request, content: bytes) -> Json | None:
         return None
     body = _json(content)
     return body if isinstance(body, dict) else None
-
-
-def _stopped(control: RunControl, reason: NaReason) -> RunStopped:
-    """Note with the case, whatever its application makes of it, that the run is at its end."""
-    binding = bound()
-    if binding is not None:
-        binding.stopped = reason
-    return RunStopped(control.why(reason))
 
 
 def _task(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -1025,17 +1036,6 @@ def _n_requests(batch: Mapping[str, Any]) -> int | None:
     return sum(number for number in counts.values() if type(number) is int)
 
 
-def _results_url(route: _Route, batch_id: str, state: Mapping[str, Any]) -> httpx2.URL:
-    """Return where the results are; another server is not shown the credentials."""
-    usual = route.below(batch_id, "results")
-    try:
-        said = httpx2.URL(str(state.get("results_url")))
-    except httpx2.InvalidURL:
-        return usual
-    same = all(getattr(said, part) == getattr(usual, part) for part in ("scheme", "host", "port"))
-    return said if same else usual
-
-
 def _reply(result: Mapping[str, Any]) -> _Reply:
     match result:
         case {"type": "succeeded", "message": dict(message)}:
@@ -1081,21 +1081,14 @@ def _failure(response: httpx2.Response | None) -> _Reply:
     """Return what the requests of a call are answered that came to nothing."""
     if response is None:
         return _error(500, "api_error", "no answer of the Batches API")
-    error = _error_of(response)
-    if response.status_code < 400 or not error:
+    error = error_of(response) if response.status_code >= 400 else {}
+    if not error:
         return _error(500, "api_error", f"status {response.status_code} of the Batches API")
     return _Reply(response.status_code, {"type": "error", "error": error})
 
 
 def _error(status: int, kind: str, message: str) -> _Reply:
     return _Reply(status, {"type": "error", "error": {"type": kind, "message": message}})
-
-
-def _error_of(response: httpx2.Response) -> Json:
-    if response.status_code == 200:
-        return {}
-    error = _object(response.content).get("error")
-    return error if isinstance(error, dict) else {}
 
 
 def _object(content: bytes) -> Json:

@@ -51,7 +51,7 @@ def load_judge(golden: GoldenSet, name: str) -> Judge:
         if kind == name:
             file = JudgeFile(kind=kind)
             return kind_of(file)(name, file, golden.settings.judging.model)
-    known = [*_PACKAGE, *(found.stem for found in _files(golden))]
+    known = list(dict.fromkeys([*_PACKAGE, *(found.stem for found in _files(golden))]))
     near = nearest_name(name, known)
     hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(known)}."
     raise InputError(f"there is no judge {name!r}. {hint}")
@@ -90,7 +90,11 @@ def suite_judges(golden: GoldenSet) -> tuple[Judge, ...]:
     InputError
         If one cannot be used, or two of them give the same score.
     """
-    judges = tuple(load_judge(golden, name) for name in golden.settings.judging.judges)
+    try:
+        judges = tuple(load_judge(golden, name) for name in golden.settings.judging.judges)
+    except InputError as error:
+        message = f"`judging.judges` in suite.toml: {error.message}"
+        raise InputError(message, error.problems) from error
     owner: dict[str, str] = {}
     for judge in judges:
         for scorer in judge.scorers:

@@ -155,6 +155,7 @@ def judge_sentences(run: Run) -> list[str]:
     missing = run.scores.loc[run.scores["tier"] == "judge", "na_reason"].dropna()
     accidents = missing[~missing.isin(BY_PLAN)]
     said = [
+        *_changes(run.decision),
         f"Judges scored {tokens(judged)} of {count(planned, 'score')}; {tokens(skipped)} were "
         f"skipped, since a rule had failed the answer; {tokens(len(accidents))} are missing"
         + (f" ({_reasons(accidents)})." if len(accidents) else "."),
@@ -166,6 +167,14 @@ def judge_sentences(run: Run) -> list[str]:
     if cost is not None:
         said.append(f"Judging cost {money(cost)} at list price.")
     return [*said, _NO_CERTIFICATE]
+
+
+def _changes(decision: pd.DataFrame) -> Iterable[str]:
+    changed = decision[decision["rule"] == "judge_changed"]
+    return [
+        f"Attention, {cell_text(row['scorer'], limit=60)}: {cell_text(row['reason'], limit=300)}."
+        for row in to_records(changed)
+    ]
 
 
 def _noise(run: Run) -> Iterable[str]:
