@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from evalnb.baseline import CASE, read_baseline
+from evalnb.evaluation import evaluate
 from evalnb.frames import to_records
 from evalnb.golden import GoldenSet, read_golden
+from evalnb.reports.verdicts import judge_sentences
 from evalnb.results import latest_run, read_report
 from evalnb.systems import load_system
 from evalnb.systems.prompt_files import Prompt, PromptSystem
@@ -219,3 +222,40 @@ def test_cassettes_hold_no_header_no_key_and_no_id_of_the_moment(golden: GoldenS
         for entry in content["entries"]:
             assert set(entry) == {"repeat", "occurrence", "latency_ms", "response"}
             assert path.stem[:12] in entry["response"]["id"]
+
+
+def test_every_answer_that_the_rules_let_through_is_judged_in_replay() -> None:
+    run = evaluate(
+        GOLDEN,
+        load_system(GOLDEN),
+        run_id="r",
+        as_of=date(2026, 12, 31),
+        tier="full",
+        progress="none",
+    )
+    assert run.exit_code == 0
+    judged = [row for row in to_records(run.scores) if row["tier"] == "judge"]
+    failed = {
+        row["case_id"]
+        for row in to_records(run.scores)
+        if row["tier"] == "rule" and row.get("passed") is False
+    }
+    assert {row["scorer"] for row in judged} == {"rubric", "politeness", "factual", "relevance"}
+    assert {row["case_id"] for row in judged if "na_reason" in row} == failed
+    assert {row["na_reason"] for row in judged if "na_reason" in row} == {"skipped_by_rule"}
+    answered = {row["judge_model_answered"] for row in judged if "na_reason" not in row}
+    assert answered == {"smollm2-135m-instruct"}
+
+
+def test_a_judge_this_weak_is_advice_and_is_said_to_be() -> None:
+    baseline = read_baseline(GOLDEN)
+    assert baseline is not None
+    assert baseline.manifest["tier"] == "full"
+    run = evaluate(
+        GOLDEN, load_system(GOLDEN), run_id="r", as_of=date(2026, 12, 31), tier="full",
+        progress="none",
+    )  # fmt: skip
+    sentences = judge_sentences(run)
+    assert sentences[-1] == "No certificate: verdicts are advisory, and block nothing."
+    assert any("is of one family with smollm2-135m-instruct" in line for line in sentences)
+    assert (run.decision["rule"] == "advisory_judge").sum() == 4
