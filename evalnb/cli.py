@@ -313,8 +313,7 @@ def rescore(
             budget_usd=budget_usd,
         )
     except EvalnbError:
-        with suppress(OSError):  # what was paid for stays there
-            folder.rmdir()
+        _drop_unused(folder)
         raise
     evalnb.write_run(folder, again)
     _say(evalnb.describe_run(again))
@@ -559,6 +558,16 @@ def prune(
 def fetch() -> None:
     """Get the weights of the local model, once."""
     _say(f"the weights are at {evalnb.fetch_weights()}")
+
+
+def _drop_unused(folder: Path) -> None:
+    """Delete the folder of a run that asked for nothing; what was paid for stays."""
+    journal = folder / "journal.jsonl"
+    with suppress(OSError):
+        if journal.exists() and journal.read_bytes().count(b"\n") <= 1:
+            journal.unlink()
+            journal.with_suffix(".lock").unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def _confirm_cost(

@@ -402,7 +402,8 @@ def test_a_judge_of_the_system_s_family_is_warned_of(tmp_path: Path) -> None:
 
 def _evalnb(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "evalnb", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    without_key = {name: it for name, it in os.environ.items() if not name.startswith("ANTHROPIC_")}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=without_key)
 
 
 def test_a_rescoring_that_cannot_begin_leaves_no_run_behind(tmp_path: Path) -> None:
@@ -415,6 +416,11 @@ def test_a_rescoring_that_cannot_begin_leaves_no_run_behind(tmp_path: Path) -> N
     results = ("--results", str(tmp_path / "results"))
     done = _evalnb("rescore", str(golden.folder), *results, "--judge", "rubrik")
     assert (done.returncode, "Did you mean 'rubric'" in done.stderr) == (2, True)
+    no_key = _evalnb(
+        "rescore", str(golden.folder), *results, "--judge", "reference", "--judge", "axes",
+        "--judge-repeats", "2", "--mode", "live",
+    )  # fmt: skip
+    assert (no_key.returncode, "no credentials" in no_key.stderr) == (2, True)
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["r"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from typing import Any
@@ -191,6 +192,143 @@ def test_requests_are_answered_side_by_side() -> None:
         assert standin.stats()["in_flight_max"] > 1
         assert len(set(standin.answered())) == 8
         assert len(standin.requests()) == 8
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string"},
+        "claims": {"type": "array", "items": {"type": "string"}},
+        "score": {"enum": [1, 2, 3, 4, 5]},
+    },
+    "required": ["reason", "claims", "score"],
+    "additionalProperties": False,
+}
+STRUCTURED: Any = {"format": {"type": "json_schema", "schema": SCHEMA}}
+
+
+def test_a_schema_is_answered_by_json_that_fits_it() -> None:
+    with StandIn() as standin:
+        message = ask(standin.url, output_config=STRUCTURED)
+    assert isinstance(message.content[0], anthropic.types.TextBlock)
+    answers = json.loads(message.content[0].text)
+    assert list(answers) == ["reason", "claims", "score"]
+    assert answers["reason"] in QUESTION
+    assert answers["score"] in range(1, 6)
+    assert len(answers["claims"]) <= 2
+
+
+def test_bad_json_ends_in_the_middle_of_a_whole_message() -> None:
+    with StandIn(faults={"bad_json": 1}) as standin:
+        message = ask(standin.url, output_config=STRUCTURED)
+        plain = ask(standin.url)
+    assert isinstance(message.content[0], anthropic.types.TextBlock)
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
+        json.loads(message.content[0].text)
+    assert message.stop_reason == plain.stop_reason == "end_turn"
+
+
+def test_tokens_are_counted_as_in_the_usage() -> None:
+    asked: Any = {"messages": [{"role": "user", "content": QUESTION}], "model": "claude-haiku-5-5"}
+    with (
+        StandIn() as standin,
+        anthropic.Anthropic(base_url=standin.url, api_key="unused") as client,
+    ):
+        counted = client.messages.count_tokens(**asked)
+        assert counted.input_tokens == ask(standin.url).usage.input_tokens
+
+
+def batch_of(texts: list[str]) -> Any:
+    return [
+        {
+            "custom_id": f"request-{number}",
+            "params": {
+                "model": "claude-haiku-5-5",
+                "max_tokens": 100,
+                "messages": [{"role": "user", "content": text}],
+            },
+        }
+        for number, text in enumerate(texts)
+    ]
+
+
+def client_of(standin: StandIn) -> anthropic.Anthropic:
+    return anthropic.Anthropic(base_url=standin.url, api_key="unused", max_retries=0)
+
+
+def test_a_batch_counts_when_it_has_ended_and_gives_its_results_shuffled() -> None:
+    with StandIn(batch_seconds=600) as standin, client_of(standin) as client:
+        batch = client.messages.batches.create(requests=batch_of([QUESTION] * 20))
+        running = client.messages.batches.retrieve(batch.id)
+        standin.set(batch_seconds=0)
+        ended = client.messages.batches.retrieve(batch.id)
+        results = list(client.messages.batches.results(batch.id))
+        stats = standin.stats()
+    assert (running.processing_status, ended.processing_status) == ("in_progress", "ended")
+    assert running.request_counts.to_dict() == {
+        "processing": 20,
+        "succeeded": 0,
+        "errored": 0,
+        "canceled": 0,
+        "expired": 0,
+    }
+    assert (running.results_url, ended.request_counts.succeeded) == (None, 20)
+    ids = [result.custom_id for result in results]
+    assert ids != sorted(ids)
+    assert sorted(ids) == sorted(f"request-{number}" for number in range(20))
+    assert results[0].result.type == "succeeded"
+    assert results[0].result.message.usage.service_tier == "batch"
+    assert (stats["batches"], stats["answered"], stats["requests"]) == (1, 20, 0)
+
+
+def test_batches_are_listed_the_newest_first_page_by_page() -> None:
+    with StandIn() as standin, client_of(standin) as client:
+        made = [client.messages.batches.create(requests=batch_of([QUESTION])).id for _ in range(5)]
+        listed = [batch.id for batch in client.messages.batches.list(limit=2)]
+    assert listed == made[::-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"custom_id": "no spaces"}, "custom_id: String should match"),
+        ({"custom_id": "a" * 65}, "custom_id: String should match"),
+        ({"custom_id": "request-1"}, "custom_id must be unique"),
+        ({"params": {"stream": False}}, "stream: Extra inputs"),
+    ],
+)
+def test_a_batch_that_is_wrong_is_refused(change: Any, message: str) -> None:
+    first, second = batch_of([QUESTION, QUESTION])
+    requests: Any = [{**first, **change}, second]
+    with (
+        StandIn() as standin,
+        client_of(standin) as client,
+        pytest.raises(anthropic.BadRequestError, match=message),
+    ):
+        client.messages.batches.create(requests=requests)
+
+
+def test_results_may_be_errors_or_expire_the_first_time() -> None:
+    faults = {"batch_errored": 0.3, "batch_expired": 0.3}
+    requests = batch_of([f"{QUESTION} {number}" for number in range(30)])
+    kinds = []
+    with StandIn(faults=faults) as standin, client_of(standin) as client:
+        for _ in range(2):
+            batch = client.messages.batches.create(requests=requests)
+            results = client.messages.batches.results(batch.id)
+            kinds.append({result.result.type for result in results})
+    assert kinds == [{"succeeded", "errored", "expired"}, {"succeeded", "errored"}]
+
+
+def test_calls_of_batches_fail_like_messages() -> None:
+    rules = [{"contains": "POST /v1/messages/batches", "fault": "529", "attempts": 1}]
+    with StandIn(rules=rules) as standin, client_of(standin) as client:
+        with pytest.raises(anthropic.InternalServerError, match="on demand"):
+            client.messages.batches.create(requests=batch_of([QUESTION]))
+        client.messages.batches.create(requests=batch_of([QUESTION]))
+        with pytest.raises(anthropic.NotFoundError, match="no such batch"):
+            client.messages.batches.retrieve("msgbatch_none")
+        assert standin.stats()["batches"] == 1
 
 
 def test_an_unknown_fault_is_refused() -> None:

@@ -26,7 +26,7 @@ from evalnb.transport import LATENCY, CassetteTransport
 from tests.standin import StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 Json = dict[str, Any]
@@ -145,7 +145,7 @@ def test_every_request_gets_its_own_response_from_one_batch(path: Path) -> None:
         stats = standin.stats()
     assert all(text in question for text, question in zip(asked.texts, questions, strict=True))
     assert (stats["batches"], stats["answered"], stats["requests"]) == (1, 40, 0)
-    assert not any(LATENCY in response.extensions for response in asked.responses)
+    assert [response.extensions[LATENCY] for response in asked.responses] == [None] * 40
 
 
 def test_no_credentials_are_written(path: Path) -> None:
@@ -350,6 +350,48 @@ def test_a_process_that_was_killed_is_taken_up_without_sending_again(path: Path)
         stats = standin.stats()
     assert len(asked.texts) == 30
     assert (stats["batches"], stats["answered"]) == (1, 30)
+
+
+# The same below the cassette, with a journal; each question is asked twice.
+KEPT_SCRIPT = """
+import asyncio, sys
+from pathlib import Path
+from evalnb.connections import AiohttpTransport
+from evalnb.control import RunControl
+from evalnb.journal import Journal
+from evalnb.judges.batches import BatchTransport
+from tests.judges.test_batches import FAST, kept_in, texts
+
+async def main():
+    journal = Journal(Path(sys.argv[2]), {})
+    path = journal.path.with_name("batches.jsonl")
+    transport = BatchTransport(AiohttpTransport(), path, control=RunControl(), **FAST)
+    await kept_in(journal, transport, sys.argv[1], dict(enumerate(2 * texts(150))))
+    await transport.aclose()
+    journal.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_is_killed_while_it_fetches_loses_nothing_and_takes_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    line = answer_of("CUSTOM_ID", message=told("CUSTOM_ID"))  # equal requests differ by their ids
+    with StandIn(rules=[{"contains": "", "line": line}]) as standin:
+        command = [sys.executable, "-c", KEPT_SCRIPT, standin.url, str(path)]
+        for wanted in (1, 20_000):  # bytes of the journal
+            with subprocess.Popen(command) as process:
+                while process.poll() is None and (
+                    not path.exists() or path.stat().st_size < wanted
+                ):
+                    time.sleep(0.001)
+                process.send_signal(signal.SIGKILL)
+        subprocess.run(command, check=True)
+        assert standin.stats()["batches"] == 1
+    messages = [line["response"]["id"] for line in lines(path) if "response" in line]
+    assert len(messages) == len(set(messages)) == 300
 
 
 def test_a_torn_last_line_is_cut_off(path: Path) -> None:
@@ -734,20 +776,19 @@ def test_a_file_of_another_kind_is_refused(path: Path) -> None:
         BatchTransport(AiohttpTransport(), path, control=RunControl())
 
 
-async def journalled(
-    transport: BatchTransport, journal: Journal, url: str, cases: Sequence[str]
-) -> dict[str, str]:
-    """Ask the same for each case through the cassette; return the message's id by case."""
-    cassette = CassetteTransport(
-        Cassettes(journal.path.parent, "live", journal=journal), None, transport
-    )
+async def kept_in(
+    journal: Journal, transport: BatchTransport, url: str, questions: Mapping[Any, str]
+) -> dict[Any, str]:
+    """Ask through the cassette, a question a case; return the message's id by case."""
+    cassettes = Cassettes(journal.path.parent, "live", journal=journal)
+    cassette = CassetteTransport(cassettes, None, transport)
 
-    async def one(case_id: str) -> tuple[str, str]:
-        with bind(case_id, 1):
-            response = await cassette.handle_async_request(post(url, body("Hello?")))
+    async def one(case_id: Any, text: str) -> tuple[Any, str]:
+        with bind(str(case_id), 1):
+            response = await cassette.handle_async_request(post(url, body(text)))
         return case_id, response.json()["id"]
 
-    return dict(await asyncio.gather(*map(one, cases)))
+    return dict(await asyncio.gather(*(one(*question) for question in questions.items())))
 
 
 def test_below_the_cassette_each_response_is_kept_and_given_once(
@@ -757,7 +798,9 @@ def test_below_the_cassette_each_response_is_kept_and_given_once(
         async def main() -> dict[str, str]:
             transport = BatchTransport(AiohttpTransport(), path, control=RunControl(), **FAST)
             try:
-                return await journalled(transport, journal, standin.url, cases)
+                return await kept_in(
+                    journal, transport, standin.url, dict.fromkeys(cases, "Hello?")
+                )
             finally:
                 await transport.aclose()
 
@@ -767,11 +810,8 @@ def test_below_the_cassette_each_response_is_kept_and_given_once(
         finally:
             journal.close()
 
-    # The responses to equal requests differ by their ids.
-    lines_of = [
-        {"contains": "", "line": answer_of("CUSTOM_ID", message=told("CUSTOM_ID"))},
-    ]
-    with StandIn(rules=lines_of) as standin:
+    line = answer_of("CUSTOM_ID", message=told("CUSTOM_ID"))  # equal requests differ by their ids
+    with StandIn(rules=[{"contains": "", "line": line}]) as standin:
         first = part(["a", "b", "c"])
         assert standin.stats()["batches"] == 1
         again = part(["a", "b", "c"])
