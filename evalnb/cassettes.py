@@ -276,14 +276,15 @@ class Cassettes:
         slot: Slot,
         request: CanonicalRequest,
         response: Mapping[str, Any],
-        latency_ms: float,
+        latency_ms: float | None,
     ) -> Exchange:
         """Store a response as a whole before anybody sees it, and return the one to hand on.
 
         What is handed on has its ids and signatures, which a live conversation needs; the file
         has not.
         """
-        exchange = Exchange(slot.key, response, round(latency_ms))
+        latency_ms = None if latency_ms is None else round(latency_ms)
+        exchange = Exchange(slot.key, response, latency_ms)
         with self._lock:
             try:
                 if self.mode == "live":

@@ -120,7 +120,6 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         self._n_unsure = 0
         self._batches: dict[str, _Batch] = {}
         self._free: dict[str, deque[_Entry]] = {}
-        self._taken: list[str] = []
         self._sender: asyncio.Task[None] | None = None
         self._file = _BatchFile(path)
         for batch_id, intent in self._file.batches():
@@ -145,9 +144,10 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             outcome = await self._outcome(waiting)
         finally:
             self._leave(waiting)
+        response = outcome.response(request)
         if waiting.spent is not None:
             self._take(waiting.spent)
-        return outcome.response(request)
+        return response
 
     async def aclose(self) -> None:
         """End what is under way here; the batches go on, and the file knows them."""
@@ -156,7 +156,6 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        self._write_taken()
         self._file.close()
         await self._inner.aclose()
 
@@ -196,20 +195,14 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 self._offer(entry)
 
     def _take(self, custom_id: str) -> None:
-        """Note that a response was handed on.
+        """Note that a response is about to be handed on.
 
-        Whoever gets it keeps it before anything else happens on the event loop: the note follows
-        the journal's own line, so that no paid response is lost between them.
+        Whoever gets it keeps it before anything else happens on the event loop. A kill between the
+        note and that loses one response, which is asked for again; the other way round it would be
+        given to an equal request as well, and no repeat would be one.
         """
-        if not self._taken:
-            asyncio.get_running_loop().call_soon(self._write_taken)
-        self._taken.append(custom_id)
-
-    def _write_taken(self) -> None:
-        taken, self._taken = self._taken, []
         try:
-            if taken:
-                self._file.take(taken)
+            self._file.take([custom_id])
         except InputError as fault:
             self._control.stop(fault)
 

@@ -20,7 +20,8 @@ from evalnb.errors import InputError
 from evalnb.frames import NaReason
 from evalnb.journal import Journal
 from evalnb.judges.batches import BatchTransport
-from evalnb.patience import RunStopped
+from evalnb.pace import Pace
+from evalnb.patience import PatientTransport, RunStopped
 from evalnb.prices import request_bound_usd, response_cost_usd
 from evalnb.transport import LATENCY, CassetteTransport
 from tests.standin import StandIn
@@ -321,6 +322,34 @@ def test_what_is_given_up_is_there_for_an_equal_request(path: Path) -> None:
     assert asked.texts == ["Hello?"]
 
 
+class Slow(AiohttpTransport):
+    """Takes its time to send a batch."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST":
+            await asyncio.sleep(0.2)
+        return await super().handle_async_request(request)
+
+
+def test_what_is_given_up_while_it_is_sent_is_there_for_an_equal_request(path: Path) -> None:
+    async def main() -> Asked:
+        transport = BatchTransport(Slow(), path, control=RunControl(), max_requests=1, **FAST)
+        first = asyncio.create_task(asked_of(transport, standin.url, ["Hello?", "Goodbye?"]))
+        while not path.exists():
+            await asyncio.sleep(0.01)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        try:
+            return await asked_of(transport, standin.url, ["Hello?"])
+        finally:
+            await transport.aclose()
+
+    with StandIn() as standin:
+        asked = asyncio.run(main())
+        assert standin.stats()["batches"] == 1
+    assert asked.texts == ["Hello?"]
+
+
 # A process that asks and is killed.
 SCRIPT = """
 import asyncio, sys
@@ -374,14 +403,15 @@ asyncio.run(main())
 """
 
 
-def test_a_process_that_is_killed_while_it_fetches_loses_nothing_and_takes_nothing_twice(
+def test_a_process_that_is_killed_while_it_fetches_takes_nothing_twice(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "journal.jsonl"
     line = answer_of("CUSTOM_ID", message=told("CUSTOM_ID"))  # equal requests differ by their ids
     with StandIn(rules=[{"contains": "", "line": line}]) as standin:
         command = [sys.executable, "-c", KEPT_SCRIPT, standin.url, str(path)]
-        for wanted in (1, 20_000):  # bytes of the journal
+        kills = (1, 20_000)  # at so many bytes of the journal
+        for wanted in kills:
             with subprocess.Popen(command) as process:
                 while process.poll() is None and (
                     not path.exists() or path.stat().st_size < wanted
@@ -389,7 +419,8 @@ def test_a_process_that_is_killed_while_it_fetches_loses_nothing_and_takes_nothi
                     time.sleep(0.001)
                 process.send_signal(signal.SIGKILL)
         subprocess.run(command, check=True)
-        assert standin.stats()["batches"] == 1
+        # What was just being handed on, one response a kill, may be asked for again.
+        assert len(standin.requests()) <= 300 + len(kills)
     messages = [line["response"]["id"] for line in lines(path) if "response" in line]
     assert len(messages) == len(set(messages)) == 300
 
@@ -403,7 +434,7 @@ def test_a_torn_last_line_is_cut_off(path: Path) -> None:
         assert standin.stats()["batches"] == 2
     assert len(asked.texts) == 3
     assert path.read_bytes().startswith(whole)
-    assert len(lines(path)) == 7
+    assert len(lines(path)) == 11  # the format, and of each batch two lines and three responses
 
 
 def without(path: Path, name: str) -> None:
@@ -455,6 +486,27 @@ def test_where_several_batches_may_be_it_the_user_decides(path: Path, tmp_path: 
         asked = ask(standin, path, texts(5))
         assert standin.stats()["batches"] == 2
     assert len(asked.texts) == 5
+
+
+def test_of_a_batch_that_shares_some_requests_the_others_are_sent_anew(
+    path: Path, tmp_path: Path
+) -> None:
+    with StandIn() as standin:
+        ask(standin, path, texts(5))
+        without(path, "taken")
+        without(path, "batch")
+        standin.reset()
+        ask(standin, tmp_path / "other.jsonl", [*texts(3), "Another?", "Question?"])
+        asked = ask(standin, path, texts(5))
+        assert (standin.stats()["batches"], standin.stats()["repeated_answers"]) == (2, 0)
+    assert all(text in question for text, question in zip(asked.texts, texts(5), strict=True))
+
+
+def test_a_batch_of_its_own_without_its_results_is_not_sent_again(path: Path) -> None:
+    with StandIn(rules=[{"contains": "", "line": answer_of("another-1", message={})}]) as standin:
+        asked = ask(standin, path, texts(5))
+        assert standin.stats()["batches"] == 1
+    assert asked.statuses == [500] * 5
 
 
 def test_a_batch_that_was_anothers_after_all_is_left_alone(path: Path, tmp_path: Path) -> None:
@@ -711,6 +763,7 @@ HOSTILE = [
     answer_of("another-1", message={}),
     answer_of("../../etc/passwd", message={}),
     '{"custom_id": "CUSTOM_ID", "result": {"type": "errored", "error": {"error": {"type": []}}}}',
+    answer_of("CUSTOM_ID", message="DEEP").replace('"DEEP"', '{"a":' * 3000 + "1" + "}" * 3000),
 ]
 
 
@@ -750,6 +803,39 @@ def test_a_usage_that_cannot_be_read_costs_what_was_set_aside(path: Path, usage:
     assert control.spent_usd == pytest.approx(full_bound_usd("Hello?") / 2)
 
 
+def test_results_are_asked_at_no_address_that_the_answer_names(path: Path) -> None:
+    with StandIn() as standin:
+        standin.set(results_url=f"{standin.url}/v1/messages/batches/another/results")
+        inner = Remembering()
+        assert len(ask(standin, path, texts(3), inner=inner).texts) == 3
+    assert inner.sent[-1].url.path == "/v1/messages/batches/msgbatch_00000001/results"
+
+
+def patient(control: RunControl) -> PatientTransport:
+    return PatientTransport(
+        None, AiohttpTransport(), control=control, pace=Pace(), concurrency=2, max_attempts=10
+    )
+
+
+def test_a_patient_transport_below_does_no_harm_to_calls_that_are_refused(path: Path) -> None:
+    control = RunControl(budget_usd=10)
+    with StandIn(faults={"429": 0.3, "529": 0.2}, retry_after=0.01) as standin:
+        asked = ask(standin, path, texts(20), control=control, inner=patient(control))
+        assert standin.stats()["batches"] == 1
+    assert len(asked.texts) == 20
+
+
+def test_what_a_patient_transport_below_does_not_fetch_is_missing_for_the_budget(
+    path: Path,
+) -> None:
+    with StandIn() as standin:
+        ask(standin, path, texts(3))
+        without(path, "taken")
+        control = RunControl(budget_usd=0.01, spent_usd=0.01)
+        asked = ask(standin, path, texts(3), control=control, inner=patient(control))
+    assert asked.reasons == [NaReason.BUDGET] * 3
+
+
 def test_results_are_asked_of_no_other_server(path: Path) -> None:
     with StandIn() as elsewhere, StandIn(results_url=f"{elsewhere.url}/results") as standin:
         asked = ask(standin, path, texts(3))
@@ -768,6 +854,17 @@ def test_another_process_may_not_write_the_same_file(path: Path) -> None:
     with pytest.raises(InputError, match="another process is writing"):
         BatchTransport(AiohttpTransport(), path, control=RunControl())
     asyncio.run(first.aclose())
+
+
+def test_it_may_be_closed_twice(path: Path) -> None:
+    async def main() -> None:
+        transport = BatchTransport(AiohttpTransport(), path, control=RunControl(), **FAST)
+        await asked_of(transport, standin.url, texts(2))
+        await transport.aclose()
+        await transport.aclose()
+
+    with StandIn() as standin:
+        asyncio.run(main())
 
 
 def test_a_file_of_another_kind_is_refused(path: Path) -> None:
