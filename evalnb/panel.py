@@ -99,7 +99,7 @@ class Panel:
         unmet = list(judged.unmet) if self._settings.unmet_fails else []
         said = [f"{judged.score} of {judged.high}, {needed:g} needed"]
         if judged.raw != judged.score:
-            said.append(f"{judged.raw:g} was answered and is rounded half up")
+            said.append(f"{judged.raw} was answered and is rounded half up")
         said += unmet
         return {
             "value": judged.value,

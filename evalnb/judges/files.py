@@ -6,9 +6,17 @@ import re
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic.functional_validators import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
@@ -53,12 +61,22 @@ def _levels(levels: Any) -> Any:
     return dict(zip(numbers, levels.values(), strict=True))
 
 
+def _no_other_meaning(name: str) -> str:
+    if name == "all":  # the part of a call about every axis
+        raise PydanticCustomError("axis_name", "must not be `all`, which means every axis")
+    return name
+
+
 class Axis(BaseModel):
     """One criterion with its scale."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+    name: Annotated[
+        str,
+        StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$"),
+        AfterValidator(_no_other_meaning),
+    ]
     question: Line
     levels: Annotated[dict[int, Line], BeforeValidator(_levels)]
     """What each level means, from the worst to the best."""
@@ -148,39 +166,45 @@ class JudgeFile(BaseModel):
     calls: Literal["one", "per_axis"] = "one"
     """Whether one call judges all axes, or each axis has a call of its own."""
 
-    @model_validator(mode="after")
-    def _check_kind(self) -> Self:
-        if self.axes is not None and self.kind != "axes":
-            raise PydanticCustomError("kind", "has `axes`, which are for the kind `axes`")
-        if self.calls == "per_axis" and self.kind != "axes":
-            raise PydanticCustomError("kind", "has `calls`, which are for the kind `axes`")
-        if self.template is not None:
-            self._check_template(self.template)
-        return self
+    @field_validator("axes", "calls")
+    @classmethod
+    def _check_is_for_axes(cls, value: Any, info: ValidationInfo) -> Any:
+        if value not in (None, "one") and info.data.get("kind", "axes") != "axes":
+            raise PydanticCustomError(
+                "kind",
+                "is for the kind `axes`, and this judge is of the kind `{kind}`",
+                {"kind": info.data["kind"]},
+            )
+        return value
 
-    def _check_template(self, template: str) -> None:
-        known = _BLOCKS[self.kind]
+    @field_validator("template")
+    @classmethod
+    def _check_template(cls, template: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("kind")
+        if template is None or kind is None:
+            return template
+        known = _BLOCKS[kind]
         shown = _PLACEHOLDER.findall(template)
         for name in shown:
             if name not in known:
                 near = nearest_name(name, known)
-                hint = f"Did you mean {{{near}}}?" if near else ""
                 raise PydanticCustomError(
                     "template",
-                    "has a `template` with {name}, but this kind of judge has {known}. {hint}",
+                    "shows {name}{hint}, but this kind of judge has {known}",
                     {
                         "name": f"{{{name}}}",
+                        "hint": f" (did you mean {{{near}}}?)" if near else "",
                         "known": ", ".join(f"{{{block}}}" for block in known),
-                        "hint": hint,
                     },
                 )
-        for name in _NEEDED.get(self.kind, ("candidate",)):
+        for name in _NEEDED.get(kind, ("candidate",)):
             if name not in shown:
                 raise PydanticCustomError(
                     "template",
-                    "has a `template` without {name}: the judge would not see what it judges",
+                    "lacks {name}: the judge would not see what it judges",
                     {"name": f"{{{name}}}"},
                 )
+        return template
 
 
 @cache

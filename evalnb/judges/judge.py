@@ -200,7 +200,7 @@ class Judge:
             "model": self.model,
             "instructions": [self.instructions(part) for part in self.parts()],
             "template": self.file.template or self.template,
-            "source": "" if type(self).__module__ == __name__ else made_of(type(self)),
+            "source": "" if _is_of_the_package(type(self)) else made_of(type(self)),
             "parser": PARSER_VERSION,
         }
         return fingerprint(json.dumps(content, sort_keys=True))
@@ -379,6 +379,10 @@ _KINDS: dict[str, type[Judge]] = {
 def kind_of(file: JudgeFile) -> type[Judge]:
     """Return the class of a kind of judge that scores single outputs."""
     return _KINDS[file.kind]
+
+
+def _is_of_the_package(kind: type[Judge]) -> bool:
+    return kind.__module__.rpartition(".")[0] == __name__.rpartition(".")[0]
 
 
 def _criteria(case: Case) -> list[str]:

@@ -42,11 +42,10 @@ def load_judge(golden: GoldenSet, name: str) -> Judge:
     if path is not None:
         file: JudgeFile = read_toml(path, JudgeFile, "judge file")
         if file.kind == "pairwise":
-            raise InputError(
-                f"{path} is a judge of pairs: it has no score for a single answer. Use it with "
-                "`evalnb.judge_pairs`, by `evalnb.load_pairwise_judge`."
-            )
+            raise _no_single_score(str(path))
         return kind_of(file)(path.stem, file, file.model or golden.settings.judging.model, path)
+    if name == "pairwise":
+        raise _no_single_score(repr(name))
     for kind in _PACKAGE:
         if kind == name:
             file = JudgeFile(kind=kind)
@@ -88,13 +87,20 @@ def suite_judges(golden: GoldenSet) -> tuple[Judge, ...]:
     Raises
     ------
     InputError
-        If one cannot be used, or two of them give the same score.
+        If one cannot be used, or two of them have the same name or give the same score.
     """
     try:
         judges = tuple(load_judge(golden, name) for name in golden.settings.judging.judges)
     except InputError as error:
         message = f"`judging.judges` in suite.toml: {error.message}"
         raise InputError(message, error.problems) from error
+    names = [judge.name for judge in judges]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"`judging.judges` in suite.toml names two judges {twice!r}: take one of them out, or "
+            "give it another name"
+        )
     owner: dict[str, str] = {}
     for judge in judges:
         for scorer in judge.scorers:
@@ -109,9 +115,20 @@ def suite_judges(golden: GoldenSet) -> tuple[Judge, ...]:
 
 def _imported(golden: GoldenSet, name: str) -> Judge:
     found = import_object(name, golden.folder)
+    if isinstance(found, type) and issubclass(found, Judge):
+        raise InputError(f"{name!r} must be a Judge. Got a class: name an object of it.")
     if not isinstance(found, Judge):
         raise InputError(f"{name!r} must be a Judge. Got {type(found).__name__}.")
+    if isinstance(found, PairwiseJudge):
+        raise _no_single_score(repr(name))
     return found
+
+
+def _no_single_score(judge: str) -> InputError:
+    return InputError(
+        f"{judge} is a judge of pairs: it has no score for a single answer. Use it with "
+        "`evalnb.judge_pairs`, by `evalnb.load_pairwise_judge`."
+    )
 
 
 def _file_of(golden: GoldenSet, name: str) -> Path | None:

@@ -29,7 +29,10 @@ MAX_BLOCK_CHARACTERS = 200_000
 
 _CODE_DIGITS = 16
 _NAMES = ("conversation", "context", "criteria", "reference", "candidate", "first", "second")
-_UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0000-\U000e01ef"
+)
 _LIKE_TAG = re.compile(
     rf"[<＜﹤](?=[\s/／{_UNSEEN}]{{0,16}}(?:"
     + "|".join(f"[{_UNSEEN}]{{0,4}}".join(name) for name in _NAMES)
@@ -38,6 +41,14 @@ _LIKE_TAG = re.compile(
 )
 """Where a text sets a tag like ours, with or without the code."""
 
+_CALL = "[tool call]"
+_LIKE_CALL = re.compile(
+    rf"((?:^|[\r\v\f\x85\u2028\u2029])[\s{_UNSEEN}]{{0,16}})[\[［](?=[\s{_UNSEEN}]{{0,4}}"
+    + rf"[\s{_UNSEEN}]{{0,4}}".join("toolcall")
+    + ")",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Where a line of a text says, like a line of ours, that a tool was called."""
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}\s*")
 
@@ -106,7 +117,10 @@ def context_text(case: Case) -> str:
 
 
 def candidate_text(row: Mapping[str, Any]) -> str:
-    """Return an output as a judge reads it: texts and tool calls, turn by turn."""
+    """Return an output as a judge reads it: texts and tool calls, turn by turn.
+
+    A text that writes of a tool call as we do shows none: only what was called is a call.
+    """
     turns = row.get("turns") or ()
     if not turns:
         return _answer_text(row)
@@ -117,10 +131,10 @@ def candidate_text(row: Mapping[str, Any]) -> str:
 
 def _answer_text(output: Mapping[str, Any]) -> str:
     calls = [
-        f"[tool call] {call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}"
+        f"{_CALL} {call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}"
         for call in output.get("tool_calls") or ()
     ]
-    text = output.get("text") or ""
+    text = _LIKE_CALL.sub(r"\1‹", output.get("text") or "")
     ended = "[the assistant declined to answer]" if output.get("stop_reason") == "refusal" else ""
     return _lines([*calls, text, ended]) or "[the answer is empty]"
 

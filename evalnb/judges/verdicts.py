@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from evalnb.frames import NaReason
 from evalnb.jsontext import JsonProblem, parse_json, writable_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["PARSER_VERSION", "Verdict", "read_verdict", "rounded", "schema_object"]
 
@@ -60,14 +61,14 @@ def read_verdict(message: Mapping[str, Any], schema: Mapping[str, Any]) -> Verdi
         A score keeps its decimals; text of a number is taken for it. Where a server knows no
         structured outputs, fences, text around the object and trailing commas are passed over.
     """
+    if not isinstance(message, Mapping):
+        message = {}
     text = _text(message)
     missing = _not_whole(message.get("stop_reason"), text)
     if missing is not None:
         return Verdict(None, text, *missing)
-    found = _object_in(text, frozenset(schema["properties"]))
-    if found is None:
-        return Verdict(None, text, NaReason.BAD_VERDICT, f"holds no JSON object: {_shown(text)}")
     try:
+        found = _object_in(text, frozenset(map(_plain, schema["properties"])))
         return Verdict(_object(found, schema, ""), text)
     except _Unfit as unfit:
         return Verdict(None, text, unfit.reason, unfit.message)
@@ -128,43 +129,78 @@ def _not_whole(stop_reason: Any, text: str) -> tuple[NaReason, str] | None:
     return None
 
 
-def _object_in(text: str, names: frozenset[str]) -> dict[str, Any] | None:
+def _object_in(text: str, names: frozenset[str]) -> dict[str, Any]:
     """Return the JSON object that is a text, or the last in it that has the properties.
 
-    Where none has all of them, the last that has one: it says what is missing.
+    Where none has all of them, the last that has one: it says what is missing. Where an object
+    after it was to be the verdict and cannot be read, there is none: what stands before may be a
+    draft, or the judge's quotation of an answer that offers a verdict on itself.
     """
     try:
-        whole = parse_json(text)
+        whole = _read(text)
     except JsonProblem:
         pass
     else:
-        return whole if isinstance(whole, dict) else None
+        if isinstance(whole, dict):
+            return whole
+        raise _Unfit(NaReason.BAD_VERDICT, f"holds no JSON object: {_shown(text)}")
     partial = None
-    for candidate in chain(_objects(text), _decoded(text)):
+    passed: list[tuple[int, int]] = []
+    for start, end, candidate in chain(_objects(text), _decoded(text)):
         there = names & {_plain(str(name)) for name in candidate}
         if there == names:
+            rest = _without(text, end, passed)
+            if _mention(names).search(rest):
+                raise _Unfit(
+                    NaReason.BAD_VERDICT, f"ends with what cannot be read: {_shown(rest.strip())}"
+                )
             return candidate
         if there and partial is None:
             partial = candidate
+        passed.append((start, end))
+    if partial is None:
+        raise _Unfit(NaReason.BAD_VERDICT, f"holds no JSON object: {_shown(text)}")
     return partial
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def _read(text: str) -> Any:
+    """Read JSON strictly, but for numbers beyond all bounds and half surrogate pairs.
+
+    Where they stand in what was asked for, they are seen to there.
+    """
+    try:
+        return parse_json(text)
+    except JsonProblem:
+        try:
+            return json.loads(text, object_pairs_hook=_unique)
+        except (ValueError, RecursionError):
+            pass
+        raise
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name twice")
+    return found
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield the objects that stand in a text by themselves, the last one first."""
     spans = _balanced(text)
     for start, end in spans[: -_MOST_TRIES - 1 : -1]:
         part = text[start:end]
         for written in (part, _without_trailing_commas(part)):
             try:
-                value = parse_json(written)
+                value = _read(written)
             except JsonProblem:
                 continue
             if isinstance(value, dict):
-                yield value
+                yield start, end, value
             break
 
 
-def _decoded(text: str) -> Iterator[dict[str, Any]]:
+def _decoded(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield what can be read from an opening brace on, where an odd quote hid it, the last first."""
     start = len(text)
     for _ in range(_MOST_TRIES):
@@ -173,9 +209,25 @@ def _decoded(text: str) -> Iterator[dict[str, Any]]:
             return
         try:
             _, end = json.JSONDecoder().raw_decode(text, start)
-            yield parse_json(text[start:end])
+            yield start, end, _read(text[start:end])
         except (ValueError, RecursionError):
             continue
+
+
+def _without(text: str, start: int, spans: Iterable[tuple[int, int]]) -> str:
+    """Return what stands in a text from a place on, without these parts of it."""
+    rest = []
+    for first, end in sorted(spans):
+        if first >= start:
+            rest.append(text[start:first])
+            start = end
+    return "\n".join([*rest, text[start:]])
+
+
+def _mention(names: Iterable[str]) -> re.Pattern[str]:
+    """Return how an object begins to say one of these properties, in whatever quotes."""
+    written = "|".join(re.escape(name).replace("_", r"[\s_-]{1,4}") for name in sorted(names))
+    return re.compile(rf"""["'](?:{written})["']\s{{0,20}}:""", re.IGNORECASE)
 
 
 # A quote that nothing closes ends with its line: looking for its end from each would take too long.
@@ -231,7 +283,7 @@ def _object(value: Any, schema: Mapping[str, Any], path: str) -> dict[str, Any]:
     found = {}
     for name, part in schema["properties"].items():
         where = f"{path}.{name}" if path else name
-        given = name if name in value else alike.get(name)
+        given = name if name in value else alike.get(_plain(name))
         if given is None:
             raise _Unfit(NaReason.MISSING_AXIS, f"`{where}` is missing")
         found[name] = _fitted(value[given], part, where)
@@ -257,8 +309,11 @@ def _string(value: Any, path: str) -> str:
 
 
 def _choice(value: Any, allowed: list[str], path: str) -> str:
-    found = _plain(value) if isinstance(value, str) else None
-    if found not in allowed:
+    if value in allowed:
+        return str(value)
+    alike = {_plain(choice): choice for choice in allowed}
+    found = alike.get(_plain(value)) if isinstance(value, str) else None
+    if found is None:
         raise _Unfit(
             NaReason.BAD_VERDICT, f"`{path}` is none of {', '.join(allowed)}: {_shown(value)}"
         )
@@ -282,7 +337,7 @@ def _number(value: Any) -> float | None:
         return float(value) if "." in value else int(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _plain(text: str) -> str:
@@ -291,6 +346,9 @@ def _plain(text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=repr)
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, default=repr)
+    except (ValueError, RecursionError):  # longer or deeper than can be written
+        text = type(value).__name__
     line = " ".join(writable_text(text[: 4 * _SHOWN]).split())
     return repr(line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…")

@@ -71,8 +71,11 @@ def test_two_judges_of_one_score_are_refused(tmp_path: Path) -> None:
         ('kind = "axes"\naxes = ["speed"]', "names the axis 'speed', which nobody described"),
         ('kind = "axes"\naxes = ["factual", "factual"]', "Twice: factual"),
         ('kind = "axes"\naxes = []', "at least 1 item"),
-        (f'kind = "rubric"\n{AXIS}', "has `axes`, which are for the kind `axes`"),
-        ('kind = "rubric"\ncalls = "per_axis"', "has `calls`, which are for the kind `axes`"),
+        (f'kind = "rubric"\n{AXIS}', "`axes` is for the kind `axes`, and this judge is of"),
+        (
+            'kind = "rubric"\ncalls = "per_axis"',
+            "`calls` is for the kind `axes`, and this judge is of",
+        ),
         (
             'kind = "axes"\n' + AXIS.replace("1 =", "5 =").replace("2 =", "4 ="),
             "must ascend one by one, the worst level first: 5, 4 is no such scale",
@@ -82,11 +85,11 @@ def test_two_judges_of_one_score_are_refused(tmp_path: Path) -> None:
         ('kind = "axes"\n' + AXIS.replace('2 = "good"', ""), "two levels or more"),
         (
             'kind = "rubric"\ntemplate = "{criteria}"',
-            "has a `template` without {candidate}: the judge would not see what it judges",
+            "`template` lacks {candidate}: the judge would not see what it judges",
         ),
-        ('kind = "rubric"\ntemplate = "{candidat} {candidate}"', "Did you mean {candidate}"),
+        ('kind = "rubric"\ntemplate = "{candidat} {candidate}"', "did you mean {candidate}?"),
         ('kind = "axes"\ntemplate = "{criteria} {candidate}"', "but this kind of judge has"),
-        ('kind = "pairwise"\ntemplate = "{first}"', "without {second}"),
+        ('kind = "pairwise"\ntemplate = "{first}"', "`template` lacks {second}"),
         ('kind = "rubric"\n[parameters]\nmodel = "x"', "must not hold `model`"),
         ('kind = "rubric"\nmax_tokens = 0', "`max_tokens` must be greater than 0"),
         ("kind = ", "cannot be read"),
