@@ -57,6 +57,41 @@ def test_text_around_an_answer_is_passed_over(written: str) -> None:
     assert read_verdict(response(text), SCHEMA).answers == GOOD
 
 
+def test_what_cannot_be_read_at_the_end_is_not_made_up_for_by_what_stands_before() -> None:
+    text = '{"reason": "a draft", "score": 1} Now: {"reason": "it says "no" here", "score": 4}'
+    verdict = read_verdict(response(text), SMALL)
+    assert (verdict.answers, verdict.na_reason) == (None, "bad_verdict")
+    assert "ends with what cannot be read" in (verdict.error or "")
+
+
+def test_an_object_without_any_of_the_properties_is_passed_over() -> None:
+    text = '{"reason": "r", "score": 4} Confidence: {"level": "high"}'
+    assert read_verdict(response(text), SMALL).answers == {"reason": "r", "score": 4}
+
+
+@pytest.mark.parametrize("written", ["{}", "So:\n{}"])
+def test_half_of_a_surrogate_pair_becomes_a_question_mark(written: str) -> None:
+    text = written.replace("{}", r'{"reason": "\ud800 and \ud83d\ude00", "score": 4}')
+    assert read_verdict(response(text), SMALL).answers == {"reason": "? and 😀", "score": 4}
+
+
+@pytest.mark.parametrize("written", ["{}", "So:\n{}"])
+@pytest.mark.parametrize("name", ["How-So", "how so", "HOW_SO"])
+@pytest.mark.parametrize("choice", ["Not met", "not_met", "NOT-MET"])
+def test_what_a_schema_spells_in_its_own_way_comes_back_so(
+    written: str, name: str, choice: str
+) -> None:
+    schema = schema_object({"How So": {"enum": ["Met", "Not met"]}})
+    text = written.replace("{}", json.dumps({name: choice}))
+    assert read_verdict(response(text), schema).answers == {"How So": "Not met"}
+
+
+def test_a_single_text_is_a_list_of_one() -> None:
+    text = json.dumps({**GOOD, "claims": "one"})
+    answers = read_verdict(response(text), SCHEMA).answers
+    assert answers == {**GOOD, "claims": ["one"]}
+
+
 def test_commas_too_many_are_passed_over_but_those_of_texts() -> None:
     text = '{"reason": "a,} b,]", "score": 3,}'
     assert read_verdict(response(text), SMALL).answers == {"reason": "a,} b,]", "score": 3}
@@ -105,6 +140,10 @@ def test_decimals_of_a_score_are_kept(answered: Any, kept: float) -> None:
         ('{"reason": "r", "score": 5.3}', "end_turn", "out_of_range", "5.3"),
         ('{"reason": "r", "score": 0.9}', "end_turn", "out_of_range", "0.9"),
         ('{"reason": "r", "score": -4}', "end_turn", "out_of_range", "-4"),
+        ('{"reason": "r", "score": 1e400}', "end_turn", "out_of_range", "`score` is"),
+        ('{"reason": "r", "score": 1' + "0" * 400 + "}", "end_turn", "out_of_range", "1000"),
+        ('{"reason": "r", "score": NaN}', "end_turn", "bad_verdict", ""),
+        ('{"reason": "r", "score": 2, "score": 4}', "end_turn", "bad_verdict", ""),
         ('{"reason": "r", "score": "4/5"}', "end_turn", "bad_verdict", "'4/5'"),
         ('{"reason": "r", "score": true}', "end_turn", "bad_verdict", "no number"),
         ('{"reason": "r", "score": null}', "end_turn", "bad_verdict", "no number"),
@@ -164,9 +203,25 @@ answers = st.fixed_dictionaries(
 )
 
 
-@given(st.fixed_dictionaries({}, optional={"content": json_values, "stop_reason": json_values}))
-def test_no_response_is_an_exception(message: dict[str, Any]) -> None:
+@given(
+    json_values
+    | st.fixed_dictionaries({}, optional={"content": json_values, "stop_reason": json_values})
+)
+def test_no_response_is_an_exception(message: Any) -> None:
     assert read_verdict(message, SCHEMA).na_reason is not None
+
+
+@given(json_values | st.dictionaries(st.sampled_from(list(GOOD)), json_values))
+def test_no_answer_is_an_exception(answer: Any) -> None:
+    verdict = read_verdict(response(json.dumps(answer)), SCHEMA)
+    assert (verdict.answers is None) == (verdict.na_reason is not None)
+
+
+def test_a_stop_reason_may_be_nested_deeply() -> None:
+    stop_reason: Any = []
+    for _ in range(5_000):
+        stop_reason = [stop_reason]
+    assert read_verdict(response("{}", stop_reason), SMALL).na_reason == "unknown_stop"
 
 
 @given(answers, st.sampled_from(["{}", "```json\n{}\n```", "So:\n{}\nDone."]), st.booleans())
