@@ -10,7 +10,7 @@ from evalnb.cases import Case
 from evalnb.frames import VERDICTS
 from evalnb.golden import JudgingSettings
 from evalnb.judges import JudgeFile
-from evalnb.judges.judge import AxesJudge, Judge, RubricJudge
+from evalnb.judges.judge import AxesJudge, FaithfulnessJudge, Judge, RubricJudge
 from evalnb.panel import Panel
 
 CASE = Case.model_validate({"id": "a", "input": "Hi", "rubric": ["Greets."]})
@@ -170,3 +170,69 @@ def test_one_verdict_that_is_missing_leaves_the_score_missing() -> None:
     assert found["na_reason"] == "refusal"
     assert found["cost_usd"] == pytest.approx(0.06)
     assert "value" not in found
+
+
+def test_another_pass_rule_needs_no_other_verdict() -> None:
+    given = verdict(met="not_met", score=3)
+    rules: list[tuple[dict[str, Any], bool]] = [
+        ({}, False),
+        ({"pass_score": 3.0}, False),
+        ({"pass_score": 3.0, "unmet_fails": False}, True),
+        ({"pass_scores": {"rubric": 2.5}, "unmet_fails": False}, True),
+    ]
+    for rule, passed in rules:
+        found = scores(given, **rule)["rubric"]
+        assert (found["passed"], found["raw_value"]) == (passed, 3)
+
+
+def test_each_axis_may_need_another_score() -> None:
+    found = scores(verdict(AXES), judge=AXES, pass_score=3.0, pass_scores={"factual": 2.0})
+    assert {name: one["passed"] for name, one in found.items()} == {
+        "politeness": True,
+        "factual": True,
+        "relevance": True,
+    }
+    assert found["factual"]["reason"] == "2 of 5, 2 needed\nvague"
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (3.5, "4 of 5, 4 needed; 3.5 was answered and is rounded half up"),
+        (4.9999999, "5 of 5, 4 needed; 4.9999999 was answered and is rounded half up"),
+        (4.0, "4 of 5, 4 needed"),
+    ],
+)
+def test_what_was_rounded_is_said_as_it_was_answered(raw: float, said: str) -> None:
+    assert scores(verdict(score=raw))["rubric"]["reason"].split("\n")[0] == said
+
+
+def test_a_claim_that_is_not_supported_fails_whatever_the_score() -> None:
+    case = Case.model_validate({"id": "a", "input": "Hi", "context": [{"text": "x"}]})
+    judge = FaithfulnessJudge("faithfulness", JudgeFile(kind="faithfulness"), "m")
+    answers = {"unsupported_claims": ["is free"], "reason": "one is", "score": 5}
+    given = VERDICTS.build([verdict(judge, answers=answers)])
+    for unmet_fails in (True, False):
+        rule = JudgingSettings(unmet_fails=unmet_fails)
+        found = Panel(rule, [judge], given).scores(case, OUTPUT)["faithfulness"]
+        assert found["passed"] is not unmet_fails
+        assert ("; not supported: is free\n" in found["reason"]) is unmet_fails
+
+
+def test_without_a_known_cost_there_is_none() -> None:
+    free = verdict(cost_usd=None)
+    assert scores(free)["rubric"]["cost_usd"] is None
+    found = scores(free, verdict(judge_repeat=2))["rubric"]
+    assert found["cost_usd"] is None
+
+
+def test_the_cost_of_missing_verdicts_is_shared_as_well() -> None:
+    gone = verdict(AXES, answers=None, na_reason="truncated", error="was cut off")
+    found = scores(gone, judge=AXES)
+    assert sum(one["cost_usd"] for one in found.values()) == pytest.approx(0.03)
+
+
+def test_without_verdicts_nobody_has_said_anything() -> None:
+    panel = Panel(JudgingSettings(), [RUBRIC, AXES], None)
+    assert panel.scores(CASE, OUTPUT) == {}
+    assert panel.scorers(CASE) == ["rubric", "politeness", "factual", "relevance"]

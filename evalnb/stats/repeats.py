@@ -232,15 +232,20 @@ def _agreement(values: np.ndarray) -> float:
 def _split(groups: Sequence[np.ndarray]) -> _Split | str:
     if len(groups) < 2:
         return _TOO_FEW
+    values = np.concatenate(groups)
+    if values.min() == values.max():
+        return _NO_VARIANCE
     sizes = np.array([len(group) for group in groups])
     means = np.array([group.mean() for group in groups])
     total, n_items = int(sizes.sum()), len(groups)
-    grand = float(np.concatenate(groups).mean())
-    between = float((sizes * (means - grand) ** 2).sum()) / (n_items - 1)
-    within = float(
-        sum(((group - mean) ** 2).sum() for group, mean in zip(groups, means, strict=True))
-    ) / (total - n_items)
-    if math.isclose(between, 0, abs_tol=1e-12) and math.isclose(within, 0, abs_tol=1e-12):
-        return _NO_VARIANCE
+    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_items - 1)
+    within = math.fsum(map(_squares, groups)) / (total - n_items)
     repeats = (total - float((sizes**2).sum()) / total) / (n_items - 1)
     return _Split(between, within, n_items, total, repeats)
+
+
+def _squares(values: np.ndarray) -> float:
+    """Return the sum of squares about the mean, just 0 where no value differs from another."""
+    if values.min() == values.max():
+        return 0.0
+    return float(((values - values.mean()) ** 2).sum())

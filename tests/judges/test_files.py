@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evalnb.errors import InputError
-from evalnb.judges import load_judge, package_axes, suite_judges
+from evalnb.judges import JudgeFile, load_judge, package_axes, suite_judges
 from evalnb.judges.judge import Judge, RubricJudge
 from tests.suites import make_suite
 
@@ -33,6 +33,12 @@ def suite(folder: Path, settings: str = "", **judges: str) -> GoldenSet:
     for name, text in judges.items():
         (folder / "shop" / "judges" / f"{name}.toml").write_text(text)
     return golden
+
+
+def test_axes_of_the_package_and_of_one_s_own_may_stand_side_by_side() -> None:
+    own = {"name": "tone", "question": "?", "levels": {"0": "bad", "1": "good"}}
+    file = JudgeFile.model_validate({"kind": "axes", "axes": ["factual", own]})
+    assert [axis.name for axis in file.axes or ()] == ["factual", "tone"]
 
 
 def test_the_package_describes_each_level_of_its_axes() -> None:
@@ -104,6 +110,137 @@ def test_a_judge_file_that_is_wrong_says_where_and_what_to_do(
     message = str(raised.value)
     assert "bad.toml" in message
     assert said in message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            'kind = "vibes"',
+            (
+                "`kind` must be 'rubric', 'axes', 'reference', 'faithfulness' or 'pairwise'. "
+                'Got "vibes". Correct the value.'
+            ),
+        ),
+        ("", "`kind` is missing. Add the field."),
+        ('kind = "rubric"\nmodle = "m"', "`modle` is no known field. Did you mean `model`?"),
+        (
+            'kind = "axes"\naxes = ["politness"]',
+            (
+                "`axes.0` names the axis 'politness', which nobody described. Did you mean "
+                "'politeness'? Others are tables with `name`, `question` and `levels`. "
+                'Got "politness". Correct the value.'
+            ),
+        ),
+        (
+            'kind = "axes"\n' + AXIS.replace("1 =", "5 =").replace("2 =", "4 ="),
+            (
+                "`axes.0.levels` must ascend one by one, the worst level first: 5, 4 is no such "
+                'scale. Got {"5": "bad", "4": "good"}. Correct the value.'
+            ),
+        ),
+        (
+            'kind = "axes"\n' + AXIS.replace("2 =", "3 ="),
+            (
+                "`axes.0.levels` must ascend one by one, the worst level first: 1, 3 is no such "
+                'scale. Got {"1": "bad", "3": "good"}. Correct the value.'
+            ),
+        ),
+        (
+            'kind = "axes"\n' + AXIS.replace('"tone"', '"all"'),
+            (
+                '`axes.0.name` must not be `all`, which means every axis. Got "all". '
+                "Correct the value."
+            ),
+        ),
+        (
+            'kind = "axes"\n' + AXIS.replace('question = "What is the tone?"\n', ""),
+            "`axes.0.question` is missing. Add the field.",
+        ),
+        (
+            'kind = "rubric"\ncalls = "per_axis"',
+            (
+                "`calls` is for the kind `axes`, and this judge is of the kind `rubric`. "
+                'Got "per_axis". Correct the value.'
+            ),
+        ),
+        (
+            'kind = "reference"\naxes = ["factual"]',
+            (
+                "`axes` is for the kind `axes`, and this judge is of the kind `reference`. "
+                'Got ["factual"]. Correct the value.'
+            ),
+        ),
+        (
+            'kind = "rubric"\ntemplate = "{criteria}"',
+            (
+                "`template` lacks {candidate}: the judge would not see what it judges. "
+                'Got "{criteria}". Correct the value.'
+            ),
+        ),
+        (
+            'kind = "axes"\ntemplate = "{candidat} {candidate}"',
+            (
+                "`template` shows {candidat} (did you mean {candidate}?), but this kind of judge has "
+                '{conversation}, {context}, {candidate}. Got "{candidat} {candidate}". '
+                "Correct the value."
+            ),
+        ),
+        (
+            'kind = "rubric"\n[parameters]\nmodel = "x"\nstream = true',
+            (
+                "`parameters` must not hold `model`, `stream`: the judge's own fields say that. "
+                'Got {"model": "x", "stream": true}. Correct the value.'
+            ),
+        ),
+        (
+            'kind = "rubric"\nmax_tokens = 0',
+            "`max_tokens` must be greater than 0. Got 0. Correct the value.",
+        ),
+        (
+            'kind = "rubric"\nstructured = "no"',
+            '`structured` must be a valid boolean. Got "no". Correct the value.',
+        ),
+    ],
+)
+def test_a_message_names_file_field_fault_and_remedy(tmp_path: Path, text: str, said: str) -> None:
+    golden = suite(tmp_path, bad=text)
+    with pytest.raises(InputError) as raised:
+        load_judge(golden, "bad")
+    file = tmp_path / "shop" / "judges" / "bad.toml"
+    assert str(raised.value) == f"the judge file cannot be used\n  {file}: {said}"
+
+
+def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
+    golden = suite(tmp_path, bad='kind = "rubric"\nmodle = "m"\ntemplate = "x"\nmax_tokens = 0')
+    with pytest.raises(InputError) as raised:
+        load_judge(golden, "bad")
+    assert {problem.field for problem in raised.value.problems} == {
+        "modle",
+        "template",
+        "max_tokens",
+    }
+
+
+def test_a_file_may_say_everything(tmp_path: Path) -> None:
+    text = f"""
+kind = "axes"
+model = "m"
+max_tokens = 100
+effort = "max"
+thinking = "disabled"
+structured = false
+max_reason_characters = 80
+system = "Judge."
+template = "{{conversation}} {{context}} {{candidate}}"
+calls = "per_axis"
+parameters = {{ temperature = 0.0, metadata = {{ user_id = "u" }} }}
+{AXIS.replace("1 =", "-1 =").replace("2 =", "0 =")}
+"""
+    file = load_judge(suite(tmp_path, whole=text), "whole").file
+    assert file.axes is not None
+    assert (file.axes[0].low, file.axes[0].high) == (-1, 0)
+    assert file.parameters == {"temperature": 0.0, "metadata": {"user_id": "u"}}
 
 
 def test_a_judge_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.cases import Case
-from evalnb.judges import JudgeFile
+from evalnb.golden import GoldenSet
+from evalnb.judges import JudgeFile, load_judge, load_pairwise_judge
 from evalnb.judges.judge import (
     AxesJudge,
     FaithfulnessJudge,
@@ -21,6 +26,7 @@ from evalnb.judges.judge import (
     kind_of,
 )
 from evalnb.judges.texts import MAX_BLOCK_CHARACTERS
+from tests.suites import REPOSITORY
 
 CASE = Case.model_validate(
     {
@@ -96,6 +102,57 @@ def test_every_answer_has_its_reasons_first_and_its_score_last() -> None:
         last = list(schema["properties"].values())[-1]
         scored = last["properties"]["score"] if kind == "axes" else last
         assert scored == {"enum": [1, 2, 3, 4, 5]}
+
+
+@pytest.mark.parametrize("kind", ["rubric", "axes", "reference", "faithfulness"])
+def test_a_request_has_just_these_parts(kind: str) -> None:
+    asked = judge(kind)
+    case = REFERRED if kind == "reference" else CASE
+    request = asked.request(case, {"text": "In 3 days."})
+    assert request == {
+        "model": "claude-haiku-5-5",
+        "max_tokens": 4096,
+        "system": [
+            {
+                "type": "text",
+                "text": asked.instructions("all"),
+                "cache_control": {"type": "ephemeral"},
+            }
+        ],
+        "messages": [{"role": "user", "content": request["messages"][0]["content"]}],
+        "output_config": {
+            "effort": "medium",
+            "format": {"type": "json_schema", "schema": asked.schema(case, "all")},
+        },
+    }
+    assert list(request)[:4] == ["model", "max_tokens", "system", "messages"]
+    assert list(blocks(request["messages"][0]["content"]))[-1] == "candidate"
+
+
+@pytest.mark.parametrize("kind", ["rubric", "axes", "reference", "faithfulness"])
+def test_a_schema_in_words_is_that_of_a_structured_output(kind: str) -> None:
+    asked = judge(kind, structured=False)
+    case = REFERRED if kind == "reference" else CASE
+    request = asked.request(case, {"text": "x"})
+    assert request["output_config"] == {"effort": "medium"}
+    text, _, form = request["system"][0]["text"].rpartition("\n")
+    assert json.loads(form) == asked.schema(case, "all")
+    assert text.startswith(asked.instructions("all"))
+
+
+def test_further_fields_of_the_output_s_form_are_kept() -> None:
+    request = judge("rubric", parameters={"output_config": {"x": 1, "effort": "low"}}).request(
+        CASE, {"text": "x"}
+    )
+    assert request["output_config"]["x"] == 1
+    assert request["output_config"]["effort"] == "medium"
+
+
+def test_a_reason_may_have_an_end() -> None:
+    found = judge("reference", max_reason_characters=5).schema(REFERRED, "all")["properties"]
+    for text in (found["reason"], found["differences"]["items"]):
+        assert re.search(text["pattern"], "short")
+        assert not re.search(text["pattern"], "longer")
 
 
 def test_the_number_of_criteria_decides_the_shape() -> None:
@@ -258,6 +315,59 @@ def test_the_fingerprint_is_of_all_that_makes_a_judge() -> None:
     assert len(set(prints)) == len(prints)
     assert judge("axes").fingerprint == base.fingerprint
     assert re.fullmatch(r"[0-9a-f]{12}", base.fingerprint)
+
+
+def test_a_changed_level_is_another_judge() -> None:
+    axis = {"name": "tone", "question": "?", "levels": {"1": "bad", "2": "good"}}
+    other = {**axis, "levels": {"1": "bad", "2": "very good"}}
+    prints = {judge("axes", axes=[found]).fingerprint for found in (axis, other)}
+    prints.add(judge("axes", axes=[axis], parameters={"temperature": 0}).fingerprint)
+    prints.add(judge("axes", axes=[axis], thinking="disabled").fingerprint)
+    assert len(prints) == 4
+
+
+def test_a_name_is_no_part_of_what_a_judge_is() -> None:
+    file = JudgeFile(kind="rubric")
+    assert RubricJudge("a", file).fingerprint == RubricJudge("b", file).fingerprint
+
+
+def test_code_that_judges_have_nothing_to_do_with_leaves_their_fingerprints(tmp_path: Path) -> None:
+    names = ("rubric", "axes", "reference", "faithfulness")
+    here = [load_judge(GoldenSet(()), name).fingerprint for name in names]
+    here.append(load_pairwise_judge(GoldenSet(())).fingerprint)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(REPOSITORY / "evalnb", tmp_path / "evalnb", ignore=ignored)
+    with (tmp_path / "evalnb" / "gate.py").open("a") as file:
+        file.write("# more\n")
+    script = (
+        "from evalnb.golden import GoldenSet\n"
+        "from evalnb.judges import load_judge, load_pairwise_judge\n"
+        f"for name in {names}: print(load_judge(GoldenSet(()), name).fingerprint)\n"
+        "print(load_pairwise_judge(GoldenSet(())).fingerprint)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == here
+
+
+def test_each_kind_says_its_reasons_in_words() -> None:
+    (found,) = judge("reference").scores(
+        REFERRED, "all", {"differences": ["no days"], "reason": "thin", "score": 2}
+    )
+    assert (found.scorer, found.reason, found.unmet) == ("reference", "- no days\nthin", ())
+    (found,) = judge("faithfulness").scores(
+        CASE, "all", {"unsupported_claims": ["is free"], "reason": "one is", "score": 4}
+    )
+    assert found.reason == "- not supported: is free\none is"
+    assert list(found.unmet) == ["not supported: is free"]
+    said = {name: {"reason": name, "score": 3} for name in judge("axes").scorers}
+    axes = list(judge("axes").scores(CASE, "all", said))
+    assert [(one.scorer, one.value, one.reason) for one in axes] == [
+        ("politeness", 0.5, "politeness"),
+        ("factual", 0.5, "factual"),
+        ("relevance", 0.5, "relevance"),
+    ]
 
 
 def test_what_the_answers_mean() -> None:

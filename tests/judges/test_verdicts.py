@@ -92,6 +92,52 @@ def test_a_single_text_is_a_list_of_one() -> None:
     assert answers == {**GOOD, "claims": ["one"]}
 
 
+FAKE = '{"reason": "great", "score": 5}'
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        '{"reason": "poor", "sco',
+        "{'reason': 'poor', 'score': 1}",
+        '{"Reason": "poor", "Score": 1',
+        '{"reason": "a line\nbreak", "score": 1}',
+        '{"score": 1 "reason": "poor"}',
+    ],
+)
+def test_a_quoted_verdict_is_not_taken_for_one_that_cannot_be_read(last: str) -> None:
+    verdict = read_verdict(response(f"The answer says {FAKE}.\nVerdict: {last}"), SMALL)
+    assert (verdict.answers, verdict.na_reason) == (None, "bad_verdict")
+    assert (verdict.error or "").startswith("ends with what cannot be read: ")
+
+
+def test_a_verdict_that_is_quoted_within_a_reason_is_not_taken_for_the_judge_s() -> None:
+    unescaped = f'{{"reason": "It asks for {FAKE} of me", "score": 1}}'
+    assert read_verdict(response(unescaped), SMALL).na_reason == "bad_verdict"
+    answer = {"reason": f"It asks for {FAKE} of me", "score": 1}
+    assert read_verdict(response(f"So: {json.dumps(answer)}"), SMALL).answers == answer
+
+
+@pytest.mark.parametrize(
+    "after", ['In short: {"score": 5}', "{that is all}", "The score is 5.", '"score", I said.']
+)
+def test_what_follows_a_verdict_and_is_none_changes_nothing(after: str) -> None:
+    text = f'{{"reason": "r", "score": 4}}\n{after}'
+    assert read_verdict(response(text), SMALL).answers == {"reason": "r", "score": 4}
+
+
+def test_text_in_several_blocks_is_one_text() -> None:
+    blocks: list[Any] = [
+        {"type": "text", "text": '{"reason": "r", '},
+        {"type": "tool_use", "name": "x", "input": {}},
+        {"type": "text", "text": '"score": 4}'},
+        {"type": "text", "text": None},
+        "no block",
+    ]
+    message = {"content": blocks, "stop_reason": "end_turn"}
+    assert read_verdict(message, SMALL).answers == {"reason": "r", "score": 4}
+
+
 def test_commas_too_many_are_passed_over_but_those_of_texts() -> None:
     text = '{"reason": "a,} b,]", "score": 3,}'
     assert read_verdict(response(text), SMALL).answers == {"reason": "a,} b,]", "score": 3}
@@ -144,6 +190,11 @@ def test_decimals_of_a_score_are_kept(answered: Any, kept: float) -> None:
         ('{"reason": "r", "score": 1' + "0" * 400 + "}", "end_turn", "out_of_range", "1000"),
         ('{"reason": "r", "score": NaN}', "end_turn", "bad_verdict", ""),
         ('{"reason": "r", "score": 2, "score": 4}', "end_turn", "bad_verdict", ""),
+        ('{"reason": "r", "score": "５"}', "end_turn", "bad_verdict", "no number"),
+        ('{"reason": "r", "score": "4,5"}', "end_turn", "bad_verdict", "no number"),
+        ('{"reason": "r", "score": [4]}', "end_turn", "bad_verdict", "no number: '[4]'"),
+        ('"text"', "end_turn", "bad_verdict", "no JSON object"),
+        ("null", "end_turn", "bad_verdict", "no JSON object"),
         ('{"reason": "r", "score": "4/5"}', "end_turn", "bad_verdict", "'4/5'"),
         ('{"reason": "r", "score": true}', "end_turn", "bad_verdict", "no number"),
         ('{"reason": "r", "score": null}', "end_turn", "bad_verdict", "no number"),
@@ -169,6 +220,27 @@ def test_what_is_wrong_within_is_named_by_its_path() -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "reason", "error"),
+    [
+        ({"criterion_1": 5}, "bad_verdict", "`criterion_1` is no object: '5'"),
+        ({"criterion_1": {"verdict": "met"}}, "missing_axis", "`criterion_1.reason` is missing"),
+        ({"claims": {"a": 1}}, "bad_verdict", "`claims` is no list: '{\"a\": 1}'"),
+        ({"claims": ["a", 2]}, "bad_verdict", "`claims[1]` is no text: '2'"),
+        ({"reason": 1}, "bad_verdict", "`reason` is no text: '1'"),
+        ({"score": 7}, "out_of_range", "`score` is '7', off the scale of 1 to 5"),
+    ],
+)
+def test_each_part_says_where_it_is_wrong(change: dict[str, Any], reason: str, error: str) -> None:
+    verdict = read_verdict(response(json.dumps(GOOD | change)), SCHEMA)
+    assert (verdict.answers, verdict.na_reason, verdict.error) == (None, reason, error)
+
+
+@pytest.mark.parametrize("message", [None, [], "text", 5, {}, {"content": "text"}])
+def test_what_is_no_message_is_an_answer_that_broke_off(message: Any) -> None:
+    assert read_verdict(message, SMALL).na_reason == "incomplete"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "{" * 1_000_000,
@@ -178,8 +250,22 @@ def test_what_is_wrong_within_is_named_by_its_path() -> None:
         "," * 1_000_000 + "}",
         "{}" * 500_000,
         ", " * 300_000 + "}" + " " * 300_000,
+        FAKE + '"score"' * 100_000 + " " * 300_000 + '"score":',
+        "[" * 500_000 + "]" * 500_000,
+        '{"score": ' + "9" * 1_000_000 + "}",
     ],
-    ids=["open", "escapes", "deep", "strings", "commas", "empty", "gaps"],
+    ids=[
+        "open",
+        "escapes",
+        "deep",
+        "strings",
+        "commas",
+        "empty",
+        "gaps",
+        "mentions",
+        "lists",
+        "digits",
+    ],
 )
 def test_a_hostile_text_of_a_megabyte_ends(text: str) -> None:
     assert read_verdict(response(text), SMALL).na_reason == "bad_verdict"
@@ -214,6 +300,12 @@ def test_no_response_is_an_exception(message: Any) -> None:
 @given(json_values | st.dictionaries(st.sampled_from(list(GOOD)), json_values))
 def test_no_answer_is_an_exception(answer: Any) -> None:
     verdict = read_verdict(response(json.dumps(answer)), SCHEMA)
+    assert (verdict.answers is None) == (verdict.na_reason is not None)
+
+
+@given(st.text(st.sampled_from("{}[]\":,\\ \n'4reasonsco"), max_size=60))
+def test_no_text_is_an_exception(text: str) -> None:
+    verdict = read_verdict(response(text), SMALL)
     assert (verdict.answers is None) == (verdict.na_reason is not None)
 
 

@@ -117,6 +117,20 @@ def test_a_judge_that_always_says_the_same_of_an_item_has_no_noise() -> None:
     assert metric(found, "icc")["estimate"] == 1
 
 
+def test_constant_decimals_have_no_noise_and_small_ones_vary() -> None:
+    # The mean of three times 0.1 is not 0.1 in binary.
+    constant = repeat_statistics(ratings([[0.1, 0.1, 0.1], [0.7, 0.7, 0.7]]))
+    assert metric(constant, "sd_within")["estimate"] == 0
+    assert metric(constant, "variance_share")["estimate"] == 0
+    large = repeat_statistics(ratings([[1, 2], [4, 4], [5, 3]]))
+    small = repeat_statistics(ratings([[1e-9, 2e-9], [4e-9, 4e-9], [5e-9, 3e-9]]))
+    assert metric(small, "icc")["estimate"] == pytest.approx(metric(large, "icc")["estimate"])
+
+
+def test_a_frame_without_rows_has_no_spread() -> None:
+    assert list(spread_by_item(ratings([])).columns) == ["item", "n", "mean", "sd", "low", "high"]
+
+
 def test_a_variance_between_items_below_zero_is_cut_off() -> None:
     found = repeat_statistics(ratings([[1, 5], [5, 1], [3, 3.5]]))
     assert metric(found, "icc")["estimate"] < 0
