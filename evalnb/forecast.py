@@ -9,7 +9,7 @@ import pandas as pd
 from evalnb.costs import estimated_tokens
 from evalnb.frames import to_records
 from evalnb.jsontext import dump_json
-from evalnb.prices import model_price
+from evalnb.prices import response_cost_usd
 from evalnb.systems import PromptSystem
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ __all__ = ["forecast"]
 
 _VERDICT_TOKENS_A_SCORE = 120
 """A reason of two sentences with its score; thinking comes on top where the model thinks."""
-
-_PER_TOKEN = 1e-6
 
 
 def forecast(
@@ -63,17 +61,9 @@ def forecast(
             for row in _of_judge(golden, judge, answers, repeats * judge_repeats)
         ),
     ]
-    columns = ["part", "model", "n_calls", "input_tokens", "output_tokens"]
-    frame = pd.DataFrame(rows, columns=columns)
-    summed = frame.groupby(["part", "model"], sort=False, as_index=False).sum()
-    prices = [model_price(str(model)) for model in summed["model"]]
-    costs = [
-        None if price is None else (given * price[0] + got * price[1]) * _PER_TOKEN
-        for price, given, got in zip(
-            prices, summed["input_tokens"], summed["output_tokens"], strict=True
-        )
-    ]
-    return summed.assign(cost_usd=pd.Series(costs, dtype="Float64", index=summed.index))
+    columns = ["part", "model", "n_calls", "input_tokens", "output_tokens", "cost_usd"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"cost_usd": "Float64"})
+    return frame.groupby(["part", "model"], sort=False, as_index=False).sum(min_count=1)
 
 
 def _first_answers(baseline: Baseline) -> dict[str, dict[str, Any]]:
@@ -112,12 +102,17 @@ def _of_judge(
 def _row(
     part: str, model: str, repeats: int, request: Mapping[str, Any], output_tokens: int
 ) -> dict[str, Any]:
+    usage = {
+        "input_tokens": estimated_tokens(dump_json(request)),
+        "output_tokens": output_tokens,
+    }
+    cost_usd = response_cost_usd({"model": model, "usage": usage})
     return {
         "part": part,
         "model": model,
         "n_calls": repeats,
-        "input_tokens": repeats * estimated_tokens(dump_json(request)),
-        "output_tokens": repeats * output_tokens,
+        **{name: repeats * number for name, number in usage.items()},
+        "cost_usd": None if cost_usd is None else repeats * cost_usd,
     }
 
 

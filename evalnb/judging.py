@@ -13,7 +13,8 @@ from evalnb.cassettes import Cassettes, bind
 from evalnb.control import RunControl
 from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.frames import VERDICTS, NaReason, to_records
-from evalnb.judges import read_verdict, suite_judges
+from evalnb.judges import check_judges, read_verdict, suite_judges
+from evalnb.keys import canonical_message_request, request_key
 from evalnb.pace import Pace
 from evalnb.prices import response_cost_usd
 from evalnb.runner import model_access, run_sync, upstream_of
@@ -54,7 +55,8 @@ class Judging:
     judges : whom to ask; by default those that the suite names
     repeats : how often each verdict is asked for; by default what the suite says
     upstream : where to ask for what is not recorded; by default what each judge's model says
-    known : a verdicts frame; what stands in it of the same output and judge is not asked again
+    known : a verdicts frame; what the same judge was asked of the same output in the same words
+        is not asked again
 
     Raises
     ------
@@ -73,6 +75,7 @@ class Judging:
     ) -> None:
         self.golden = golden
         self.judges = tuple(suite_judges(golden) if judges is None else judges)
+        check_judges(golden.settings.judging, self.judges)
         self.repeats = repeats or golden.settings.judging.repeats
         self._own = suite_own_scorers(golden)
         self._upstream = upstream
@@ -145,6 +148,8 @@ class Judging:
         self, judge: Judge, case: Case, output: Mapping[str, Any], part: str
     ) -> None:
         request, schema = judge.request(case, output, part), judge.schema(case, part)
+        # A rubric or case that changed since asks something else.
+        key = request_key(canonical_message_request(request)) if self._known else None
         access = self._access[judge.model]
         shared = {
             "case_id": case.id,
@@ -159,7 +164,8 @@ class Judging:
         with bind(case.id, output["repeat"]) as binding:
             for judge_repeat in range(1, self.repeats + 1):
                 asked = {**shared, "judge_repeat": judge_repeat}
-                if (kept := self._known.get(_identity(asked))) is not None:
+                kept = self._known.get(_identity(asked))
+                if kept is not None and kept.get("request_key") == key:
                     self._rows.append(kept)
                     continue
                 try:

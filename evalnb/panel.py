@@ -61,15 +61,15 @@ class Panel:
         Returns
         -------
         scorer to the columns of a score
-            A verdict of another output, or of a judge that has changed since, does not count. One
-            verdict that is missing leaves the score missing.
+            A verdict of another output, of a judge that has changed since, or on other criteria
+            than the case has, does not count. One verdict that is missing leaves the score missing.
         """
         parts: dict[str, list[dict[str, Any]]] = {}
         for row in self._given.get((case.id, output["repeat"]), ()):
             judge = self._judges.get(row["judge"])
             if judge is None or row.get("output_hash") != output.get("output_hash"):
                 continue
-            if row["judge_fingerprint"] != judge.fingerprint:
+            if row["judge_fingerprint"] != judge.fingerprint or _is_of_another(judge, case, row):
                 continue
             for scorer, found in self._of_verdict(judge, case, row).items():
                 parts.setdefault(scorer, []).append(found)
@@ -107,6 +107,11 @@ class Panel:
             "passed": judged.score >= needed and not unmet,
             "reason": f"{'; '.join(said)}\n{judged.reason}",
         }
+
+
+def _is_of_another(judge: Judge, case: Case, row: Mapping[str, Any]) -> bool:
+    """Tell whether a verdict answers other questions than the judge has of a case."""
+    return "answers" in row and row["answers"].keys() != judge.properties(case, row["part"]).keys()
 
 
 def _merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from evalnb.names import LOCAL_MODEL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["min_cacheable_tokens", "model_price", "request_bound_usd", "response_cost_usd"]
+__all__ = ["min_cacheable_tokens", "request_bound_usd", "response_cost_usd"]
 
 _PER_TOKEN = 1e-6
 _COUNTS = (
@@ -101,20 +101,6 @@ def min_cacheable_tokens(model: str) -> int | None:
     """Return how long a prompt's fixed part must be for a model's prompt cache; None: unknown."""
     found = _rows().get(model, {}).get("min_cacheable_tokens")
     return found if isinstance(found, int) else None
-
-
-def model_price(model: str) -> tuple[float, float] | None:
-    """Return a model's input and output price in US dollars per million tokens, for short prompts.
-
-    None for a model that the table does not have; the local model costs nothing.
-    """
-    if model == LOCAL_MODEL:
-        return 0.0, 0.0
-    row = _rows().get(model)
-    if row is None:
-        return None
-    first = (row.get("tiers") or [row])[0]
-    return float(first["input"]), float(first["output"])
 
 
 def _most_searches(body: Mapping[str, Any]) -> float | None:

@@ -81,7 +81,8 @@ def score(
     outputs : an outputs frame
     scorers : name to a function of case and output, beside those of the suite's `[scorers]`; it
         returns a `Score`, True or False, a number in [0, 1], or None where it does not apply
-    verdicts : a verdicts frame of these outputs; those of another output or judge do not count
+    verdicts : a verdicts frame of these outputs and of the cases as they are; those of another
+        output or judge do not count. After a change of cases, `evalnb.rescore` asks again.
     judges : who gave the verdicts; by default the judges of the suite
 
     Returns

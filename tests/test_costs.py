@@ -12,7 +12,7 @@ from evalnb.forecast import forecast
 from evalnb.frames import OUTPUTS, VERDICTS
 from evalnb.judges import JudgeFile, suite_judges
 from evalnb.judges.judge import AxesJudge
-from evalnb.prices import min_cacheable_tokens, model_price
+from evalnb.prices import min_cacheable_tokens
 from evalnb.reports.verdicts import describe_forecast, family, judge_noise
 from evalnb.systems import load_system
 from tests.suites import make_suite
@@ -51,10 +51,8 @@ def test_the_package_s_own_judges_are_cached_by_today_s_models() -> None:
         assert cache_shortfalls([AxesJudge("axes", JudgeFile(kind="axes"), model)]).empty
 
 
-def test_a_model_that_nobody_knows_has_no_minimum_and_no_price() -> None:
+def test_a_model_that_nobody_knows_has_no_minimum() -> None:
     assert min_cacheable_tokens("other") is None
-    assert model_price("other") is None
-    assert model_price("claude-haiku-5-5") == (0.1, 0.5)
 
 
 def test_usage_is_summed_by_part_and_model() -> None:

@@ -452,3 +452,37 @@ def test_another_model_than_the_baseline_s_is_said_first(tmp_path: Path) -> None
         "Attention, factual: the judge's model answered as claude-haiku-5-4 in the baseline, "
         "claude-haiku-5-5 now: scores of the two do not compare."
     )
+
+
+def test_a_rubric_that_changed_is_asked_about_again(tmp_path: Path) -> None:
+    golden = shop(tmp_path, n=2)
+    with StandIn() as standin:
+        first = live(golden, standin)
+        longer = [
+            case.model_copy(update={"rubric": [*(case.rubric or ()), "Names a day."]})
+            for case in golden
+        ]
+        n_before = standin.stats()["answered"]
+        again = rescore(
+            golden.replace(longer),
+            first,
+            run_id="again",
+            as_of=DAY,
+            mode="live",
+            upstream=LoopbackUpstream(standin.url),
+        )
+        # Two rubrics; on the axes nothing is asked otherwise.
+        assert standin.stats()["answered"] == n_before + 2
+    rows = to_records(again.verdicts)
+    assert all("criterion_3" in row["answers"] for row in rows if row["judge"] == "rubric")
+    stale = score(golden.replace(longer), first.outputs, verdicts=first.verdicts)
+    rubric = stale[stale["scorer"] == "rubric"]
+    assert set(rubric["na_reason"]) == {"no_judge"}
+
+
+def test_judges_that_give_one_score_are_not_asked_together(tmp_path: Path) -> None:
+    golden = shop(tmp_path, n=2)
+    with StandIn() as standin:
+        first = live(golden, standin)
+    with pytest.raises(InputError, match="two judges 'rubric'"):
+        rescore(golden, first, run_id="r", as_of=DAY, judges=["rubric", "rubric"])

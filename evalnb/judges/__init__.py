@@ -2,7 +2,7 @@
 
 from evalnb.judges.files import Axis, JudgeFile, package_axes
 from evalnb.judges.judge import ALL, Judge, JudgedScore
-from evalnb.judges.loading import load_judge, load_pairwise_judge, suite_judges
+from evalnb.judges.loading import check_judges, load_judge, load_pairwise_judge, suite_judges
 from evalnb.judges.pairwise import PairwiseJudge
 from evalnb.judges.verdicts import Verdict, read_verdict
 
@@ -14,6 +14,7 @@ __all__ = [
     "JudgedScore",
     "PairwiseJudge",
     "Verdict",
+    "check_judges",
     "load_judge",
     "load_pairwise_judge",
     "package_axes",

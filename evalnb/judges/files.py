@@ -21,6 +21,7 @@ from pydantic.functional_validators import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from evalnb.errors import nearest_name
+from evalnb.systems.prompt_files import further_fields
 
 __all__ = ["Axis", "JudgeFile", "Kind", "package_axes", "prompt"]
 
@@ -36,7 +37,6 @@ _BLOCKS: dict[str, tuple[str, ...]] = {
 """What a template may show, by kind."""
 
 _NEEDED = {"pairwise": ("first", "second")}
-_OWN_FIELDS = ("model", "max_tokens", "messages", "system", "tools", "stream")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 
 Line = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
@@ -119,17 +119,6 @@ def _distinct(axes: list[Axis]) -> list[Axis]:
     return axes
 
 
-def _further_fields(parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    taken = [name for name in _OWN_FIELDS if name in parameters]
-    if taken:
-        raise PydanticCustomError(
-            "parameters",
-            "must not hold {names}: the judge's own fields say that",
-            {"names": ", ".join(f"`{name}`" for name in taken)},
-        )
-    return parameters
-
-
 class JudgeFile(BaseModel):
     """What a judge file says; all but `kind` has a default."""
 
@@ -148,7 +137,7 @@ class JudgeFile(BaseModel):
     """Whether the answer's form is asked for as a structured output; else by words alone."""
     max_reason_characters: Annotated[int, Field(gt=0)] | None = None
     """Sets an end to each reason, for a small model that finds none."""
-    parameters: Annotated[dict[str, JsonValue], AfterValidator(_further_fields)] = {}
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(further_fields)] = {}
     """Further fields of the request."""
     system: Annotated[str, StringConstraints(min_length=1)] | None = None
     """Instructions in the place of the package's own; axes and answer format are added to them."""

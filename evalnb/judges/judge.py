@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -75,11 +76,11 @@ class JudgedScore:
 
 
 @dataclass(frozen=True)
-class Judge:
+class Judge(ABC):
     """What is asked of which model, and what its answers mean; the base of every judge.
 
-    A judge of your own is a subclass: `blocks` says what is shown, `properties` what is to be
-    answered, `scores` what the answers mean.
+    A judge of your own is a subclass: it must say in `applies_to` whom it is for, in `properties`
+    what is to be answered and in `scores` what the answers mean; `blocks` says what is shown.
 
     Attributes
     ----------
@@ -101,9 +102,14 @@ class Judge:
         """The scorers that have a row of each verdict."""
         return (self.file.kind,)
 
+    @property
+    def scales(self) -> dict[str, tuple[int, int]]:
+        """The ends of each scorer's scale."""
+        return dict.fromkeys(self.scorers, (_LOW, _HIGH))
+
+    @abstractmethod
     def applies_to(self, case: Case) -> bool:
         """Tell whether a case is one for this judge."""
-        raise NotImplementedError
 
     def parts(self) -> tuple[str, ...]:
         """Return what each call is about: one call about all, if nothing else is said."""
@@ -121,13 +127,13 @@ class Judge:
             "candidate": candidate_text(output),
         }
 
+    @abstractmethod
     def properties(self, case: Case, part: str) -> dict[str, Any]:
         """Return what is to be answered, reasons first: property to JSON Schema."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scores(self, case: Case, part: str, answers: Mapping[str, Any]) -> Iterator[JudgedScore]:
         """Say what the answers mean, for each scorer that the part is about."""
-        raise NotImplementedError
 
     def schema(self, case: Case, part: str) -> dict[str, Any]:
         """Return the schema of the answer."""
@@ -270,6 +276,11 @@ class AxesJudge(Judge):
     def scorers(self) -> tuple[str, ...]:
         """The names of the axes."""
         return tuple(axis.name for axis in self.axes)
+
+    @property
+    def scales(self) -> dict[str, tuple[int, int]]:
+        """The lowest and the highest level of each axis."""
+        return {axis.name: (axis.low, axis.high) for axis in self.axes}
 
     def applies_to(self, case: Case) -> bool:
         """Take every case."""

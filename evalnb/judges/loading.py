@@ -9,15 +9,18 @@ from evalnb.imports import import_object, is_import_path
 from evalnb.judges.files import JudgeFile, Kind
 from evalnb.judges.judge import Judge, kind_of
 from evalnb.judges.pairwise import PairwiseJudge
+from evalnb.scorers import SCORERS
 from evalnb.tomltext import read_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from evalnb.golden import GoldenSet
+    from evalnb.golden import GoldenSet, JudgingSettings
 
-__all__ = ["load_judge", "load_pairwise_judge", "suite_judges"]
+__all__ = ["check_judges", "load_judge", "load_pairwise_judge", "suite_judges"]
 
+_RULES = frozenset(scorer.name for scorer in SCORERS.values())
 _PACKAGE: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "pairwise")
 
 
@@ -87,30 +90,60 @@ def suite_judges(golden: GoldenSet) -> tuple[Judge, ...]:
     Raises
     ------
     InputError
-        If one cannot be used, or two of them have the same name or give the same score.
+        If one cannot be used, they cannot be asked together, or the pass rule is of no judge.
     """
     try:
         judges = tuple(load_judge(golden, name) for name in golden.settings.judging.judges)
     except InputError as error:
         message = f"`judging.judges` in suite.toml: {error.message}"
         raise InputError(message, error.problems) from error
+    check_judges(golden.settings.judging, judges)
+    known = {*_PACKAGE, *(scorer for judge in judges for scorer in judge.scorers)}
+    for scorer in golden.settings.judging.pass_scores:
+        if scorer not in known:
+            near = nearest_name(scorer, list(known))
+            hint = f" Did you mean `{near}`?" if near else ""
+            raise InputError(
+                f"`judging.pass_scores` in suite.toml: no judge of the suite gives `{scorer}`.{hint}"
+            )
+    return judges
+
+
+def check_judges(settings: JudgingSettings, judges: Sequence[Judge]) -> None:
+    """Check that judges can be asked together, and that what they say can pass.
+
+    Raises
+    ------
+    InputError
+        If two have one name or give one score, a score has a rule's name, or its scale ends below
+        what the suite's pass rule needs.
+    """
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(
-            f"`judging.judges` in suite.toml names two judges {twice!r}: take one of them out, or "
-            "give it another name"
+            f"there are two judges {twice!r}: take one of them out, or give it another name"
         )
     owner: dict[str, str] = {}
     for judge in judges:
-        for scorer in judge.scorers:
+        for scorer, (_, high) in judge.scales.items():
+            if scorer in _RULES:
+                raise InputError(
+                    f"the judge {judge.name!r} gives `{scorer}`, which is a rule's name: call it "
+                    "otherwise"
+                )
             if scorer in owner:
                 raise InputError(
-                    f"the judges {owner[scorer]!r} and {judge.name!r} both give `{scorer}`: name "
-                    "one of them in `judging.judges`, and try the other with `evalnb judge`"
+                    f"the judges {owner[scorer]!r} and {judge.name!r} both give `{scorer}`: take "
+                    "one of them, and try the other with `evalnb rescore --judge`"
                 )
             owner[scorer] = judge.name
-    return judges
+            needed = settings.pass_scores.get(scorer, settings.pass_score)
+            if needed > high:
+                raise InputError(
+                    f"`{scorer}` of the judge {judge.name!r} goes up to {high}, and {needed:g} is "
+                    f"needed to pass: say under `[judging.pass_scores]` what `{scorer}` needs"
+                )
 
 
 def _imported(golden: GoldenSet, name: str) -> Judge:

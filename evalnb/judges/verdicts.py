@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER_VERSION", "Verdict", "read_verdict", "rounded", "schema_object"]
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 """Part of a judge's fingerprint: the same answer may be read otherwise by another version."""
 
 _COMPLETE = frozenset({"end_turn", "stop_sequence"})
@@ -132,7 +132,8 @@ def _not_whole(stop_reason: Any, text: str) -> tuple[NaReason, str] | None:
 def _object_in(text: str, names: frozenset[str]) -> dict[str, Any]:
     """Return the JSON object that is a text, or the last in it that has the properties.
 
-    Where none has all of them, the last that has one: it says what is missing. Where an object
+    Where none has all of them, or the last that has one stands behind all that have, it is that
+    one: it says what is missing. Where an object
     after it was to be the verdict and cannot be read, there is none: what stands before may be a
     draft, or the judge's quotation of an answer that offers a verdict on itself.
     """
@@ -144,11 +145,14 @@ def _object_in(text: str, names: frozenset[str]) -> dict[str, Any]:
         if isinstance(whole, dict):
             return whole
         raise _Unfit(NaReason.BAD_VERDICT, f"holds no JSON object: {_shown(text)}")
-    partial = None
+    partial: dict[str, Any] | None = None
+    partial_start = 0
     passed: list[tuple[int, int]] = []
     for start, end, candidate in chain(_objects(text), _decoded(text)):
         there = names & {_plain(str(name)) for name in candidate}
         if there == names:
+            if partial is not None and partial_start >= end:  # the last one is not whole
+                return partial
             rest = _without(text, end, passed)
             if _mention(names).search(rest):
                 raise _Unfit(
@@ -156,7 +160,7 @@ def _object_in(text: str, names: frozenset[str]) -> dict[str, Any]:
                 )
             return candidate
         if there and partial is None:
-            partial = candidate
+            partial, partial_start = candidate, start
         passed.append((start, end))
     if partial is None:
         raise _Unfit(NaReason.BAD_VERDICT, f"holds no JSON object: {_shown(text)}")

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["f_quantile", "repeat_statistics", "spread_by_item"]
+__all__ = ["repeat_statistics", "spread_by_item"]
 
 _TOO_FEW = "too_few"
 _NO_VARIANCE = "no_variance"
 _METHOD = "one-way analysis of variance"
-_MOST_TERMS = 10_000
-_PRECISION = 1e-15
 
 
 def repeat_statistics(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -113,74 +111,6 @@ def spread_by_item(ratings: pd.DataFrame) -> pd.DataFrame:
     return found.rename(columns=names).astype({"n": "Int64"})
 
 
-def f_quantile(above: int, below: int, level: float = 0.975) -> float:
-    """Quantile of the F distribution.
-
-    Parameters
-    ----------
-    above, below : degrees of freedom of the numerator and the denominator, at least 1
-    level : in (0, 1)
-
-    References
-    ----------
-    NIST Digital Library of Mathematical Functions, 8.17.22, https://dlmf.nist.gov/8.17.
-
-    Examples
-    --------
-    >>> round(f_quantile(5, 18), 6)
-    3.381968
-    """
-    low, high = 0.0, 1.0
-    while _share_below(high, above, below) < level:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _share_below(middle, above, below) < level:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _share_below(ratio: float, above: int, below: int) -> float:
-    """Probability that F is at most a ratio."""
-    scaled, total = above * ratio, above * ratio + below
-    return _beta_share(scaled / total, below / total, above / 2, below / 2)
-
-
-def _beta_share(x: float, rest: float, a: float, b: float) -> float:
-    """Regularized incomplete beta function at x = 1 - rest.
-
-    Both are given, since a difference from 1 would lose digits.
-    """
-    if x > (a + 1) / (a + b + 2):  # beyond, the fraction converges slowly
-        return 1 - _beta_share(rest, x, b, a)
-    if x <= 0:
-        return 0.0
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    front = math.exp(scale + a * math.log(x) + b * math.log(rest)) / a
-    return front / _beta_fraction(x, a, b)
-
-
-def _beta_fraction(x: float, a: float, b: float) -> float:
-    """Continued fraction 1 + d1/(1 + d2/(1 + ...)) of the incomplete beta function.
-
-    Its value is built from the front, by the quotients of successive numerators and denominators.
-    """
-    value = numerators = 1.0
-    denominators = 0.0
-    for n in range(1, _MOST_TERMS):
-        m, odd = divmod(n, 2)
-        place = (a + n - 1) * (a + n)
-        term = (-(a + m) * (a + b + m) if odd else m * (b - m)) * x / place
-        denominators = 1 / (1 + term * denominators)
-        numerators = 1 + term / numerators
-        value *= numerators * denominators
-        if abs(numerators * denominators - 1) < _PRECISION:
-            break
-    return value
-
-
 @dataclass(frozen=True)
 class _Split:
     """Variance between and within items: mean squares, and repeats an item."""
@@ -197,11 +127,14 @@ class _Split:
 
     def interval(self) -> tuple[float, float]:
         """Return the 95% interval of the ICC."""
+        from scipy.stats import f
+
         if not self.within:
             return 1.0, 1.0
         ratio, above = self.between / self.within, self.n_items - 1
         below = self.n_values - self.n_items
-        low, high = ratio / f_quantile(above, below), ratio * f_quantile(below, above)
+        low = ratio / float(f.ppf(0.975, above, below))
+        high = ratio * float(f.ppf(0.975, below, above))
         return self._icc(low), self._icc(high)
 
     def _icc(self, ratio: float) -> float:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalnb.cases import Case
     from evalnb.systems.outputs import ModelAccess, Output
 
-__all__ = ["Prompt", "PromptSystem"]
+__all__ = ["Prompt", "PromptSystem", "further_fields"]
 
 # Fields of a request that come from the case or from the prompt file's own fields.
 _OWN_FIELDS = ("model", "max_tokens", "messages", "system", "tools", "stream")
@@ -36,12 +36,13 @@ _OWN_FIELDS = ("model", "max_tokens", "messages", "system", "tools", "stream")
 Single = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
 
 
-def _further_fields(parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def further_fields(parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse fields of a request that come from elsewhere than a file's `parameters`, and NaN."""
     taken = [name for name in _OWN_FIELDS if name in parameters]
     if taken:
         raise PydanticCustomError(
             "parameters",
-            "must not hold {names}: the case and the prompt file's own fields say that",
+            "must not hold {names}: the case and the file's own fields say that",
             {"names": ", ".join(f"`{name}`" for name in taken)},
         )
     return _finite(parameters)
@@ -93,7 +94,7 @@ class Prompt(BaseModel):
     model: Single
     max_tokens: Annotated[int, Field(gt=0)]
     system: str | None = None
-    parameters: Annotated[dict[str, JsonValue], AfterValidator(_further_fields)] = {}
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(further_fields)] = {}
     """Further fields of the request, such as `thinking` or `output_config`."""
     tools: Annotated[list[_Tool], AfterValidator(_own_names)] = []
 

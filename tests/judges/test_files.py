@@ -189,7 +189,7 @@ def test_a_judge_file_that_is_wrong_says_where_and_what_to_do(
         (
             'kind = "rubric"\n[parameters]\nmodel = "x"\nstream = true',
             (
-                "`parameters` must not hold `model`, `stream`: the judge's own fields say that. "
+                "`parameters` must not hold `model`, `stream`: the case and the file's own fields say that. "
                 'Got {"model": "x", "stream": true}. Correct the value.'
             ),
         ),
@@ -275,3 +275,31 @@ def test_a_judge_of_a_users_own_is_imported(
     assert judge.fingerprint != RubricJudge("short", judge.file, "m").fingerprint
     with pytest.raises(InputError, match=r"must be a Judge\. Got int"):
         load_judge(golden, "own_judges_x:no_judge")
+
+
+@pytest.mark.parametrize(
+    ("settings", "text", "said"),
+    [
+        ("", 'kind = "axes"\n' + AXIS.replace('"tone"', '"exact"'), "which is a rule's name"),
+        ("", f'kind = "axes"\n{AXIS}', "goes up to 2, and 4 is needed to pass"),
+        ("pass_scores = { tnoe = 2.0 }", f'kind = "axes"\n{AXIS}', "needed to pass"),
+        (
+            "pass_scores = { tone = 2.0, tnoe = 2.0 }",
+            f'kind = "axes"\n{AXIS}',
+            "no judge of the suite gives `tnoe`. Did you mean `tone`?",
+        ),
+    ],
+)
+def test_a_pass_rule_that_fits_no_judge_is_refused(
+    tmp_path: Path, settings: str, text: str, said: str
+) -> None:
+    golden = suite(tmp_path, f'[judging]\njudges = ["own"]\n{settings}\n', own=text)
+    with pytest.raises(InputError) as raised:
+        suite_judges(golden)
+    assert said in str(raised.value)
+
+
+def test_a_scale_of_ones_own_passes_from_what_the_suite_says(tmp_path: Path) -> None:
+    settings = '[judging]\njudges = ["own"]\npass_scores = { tone = 2.0 }\n'
+    (judge,) = suite_judges(suite(tmp_path, settings, own=f'kind = "axes"\n{AXIS}'))
+    assert judge.scales == {"tone": (1, 2)}

@@ -19,9 +19,7 @@ from evalnb.golden import GoldenSet
 from evalnb.judges import JudgeFile, load_judge, load_pairwise_judge
 from evalnb.judges.judge import (
     AxesJudge,
-    FaithfulnessJudge,
     Judge,
-    ReferenceJudge,
     RubricJudge,
     kind_of,
 )
@@ -385,9 +383,7 @@ def test_what_the_answers_mean() -> None:
 
 def test_who_is_asked_about_which_case() -> None:
     bare = Case.model_validate({"id": "b", "input": "Hi", "must_contain": ["x"]})
-    kinds = (RubricJudge, AxesJudge, ReferenceJudge, FaithfulnessJudge)
-    names = ("rubric", "axes", "reference", "faithfulness")
-    found = [kind(name, JudgeFile(kind=name)) for kind, name in zip(kinds, names, strict=True)]  # type: ignore[arg-type]
+    found = [judge(kind) for kind in ("rubric", "axes", "reference", "faithfulness")]
     assert [one.applies_to(CASE) for one in found] == [True, True, False, True]
     assert [one.applies_to(REFERRED) for one in found] == [False, True, True, True]
     assert [one.applies_to(bare) for one in found] == [False, True, False, False]

@@ -118,9 +118,7 @@ def test_a_verdict_that_is_quoted_within_a_reason_is_not_taken_for_the_judge_s()
     assert read_verdict(response(f"So: {json.dumps(answer)}"), SMALL).answers == answer
 
 
-@pytest.mark.parametrize(
-    "after", ['In short: {"score": 5}', "{that is all}", "The score is 5.", '"score", I said.']
-)
+@pytest.mark.parametrize("after", ["{that is all}", "The score is 5.", '"score", I said.'])
 def test_what_follows_a_verdict_and_is_none_changes_nothing(after: str) -> None:
     text = f'{{"reason": "r", "score": 4}}\n{after}'
     assert read_verdict(response(text), SMALL).answers == {"reason": "r", "score": 4}
@@ -326,3 +324,10 @@ def test_what_fits_comes_back_as_it_was(
 
 def test_half_of_a_score_is_rounded_up() -> None:
     assert [rounded(score) for score in (1.0, 3.49, 3.5, 4.5, 4.99)] == [1, 3, 4, 5, 5]
+
+
+def test_a_draft_does_not_stand_in_for_a_last_object_that_is_not_whole() -> None:
+    # Which of the two counts is not ours to guess.
+    text = '{"reason": "draft", "score": 1} and so {"score": 4}'
+    verdict = read_verdict(response(text), SMALL)
+    assert (verdict.answers, verdict.na_reason) == (None, "missing_axis")

@@ -219,7 +219,7 @@ def test_parameters_do_not_replace_what_the_case_says(tmp_path: Path, name: str)
     ((field, message),) = problems(tmp_path, f"{BARE}[parameters]\n{name} = 1\n")
     assert field == "parameters"
     assert message.startswith(
-        f"must not hold `{name}`: the case and the prompt file's own fields say that"
+        f"must not hold `{name}`: the case and the file's own fields say that"
     )
 
 
