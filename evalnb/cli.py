@@ -82,6 +82,23 @@ ResultsRoot = Annotated[
         help="Where runs are kept, a folder or URL; beside the suites by default.",
     ),
 ]
+ModeName = Annotated[
+    Literal["replay", "record", "live"],
+    typer.Option(envvar="EVALNB_MODE", help="Take responses from cassettes, record, or ask live."),
+]
+TierName = Annotated[
+    Literal["rule_only", "full"],
+    typer.Option(help="The rules alone, or the judges as well."),
+]
+Repeats = Annotated[int | None, typer.Option(min=1, help="Answers per case.")]
+JudgeRepeats = Annotated[
+    int | None, typer.Option(min=1, help="Verdicts per answer, of each judge.")
+]
+Concurrency = Annotated[int, typer.Option(min=1, help="Requests under way at once.")]
+MaxMinutes = Annotated[
+    float | None, typer.Option(min=0.01, help="After this nothing more is asked.")
+]
+BudgetUsd = Annotated[float | None, typer.Option(min=0.0001, help="What a live run may cost.")]
 AsOf = Annotated[str | None, typer.Option(help="The day that ages are of; today by default.")]
 
 
@@ -127,25 +144,13 @@ def _report_fault() -> NoReturn:
 def run(
     suite: Suite,
     system: SystemName = None,
-    mode: Annotated[
-        Literal["replay", "record", "live"],
-        typer.Option(envvar="EVALNB_MODE", help="Answer from cassettes, record, or ask live."),
-    ] = "replay",
-    tier: Annotated[
-        Literal["rule_only", "full"],
-        typer.Option(help="Score by rules alone, or ask the judges as well."),
-    ] = "rule_only",
-    repeats: Annotated[int | None, typer.Option(min=1, help="Answers per case.")] = None,
-    judge_repeats: Annotated[
-        int | None, typer.Option(min=1, help="Verdicts per answer, of each judge.")
-    ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at once.")] = 8,
-    max_minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="After this nothing more is asked.")
-    ] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option(min=0.0001, help="What a live run may cost.")
-    ] = None,
+    mode: ModeName = "replay",
+    tier: TierName = "rule_only",
+    repeats: Repeats = None,
+    judge_repeats: JudgeRepeats = None,
+    concurrency: Concurrency = 8,
+    max_minutes: MaxMinutes = None,
+    budget_usd: BudgetUsd = None,
     resume: Annotated[
         Path | None,
         typer.Option(help="A live run to go on with; one that was stopped is by default."),
@@ -235,13 +240,9 @@ def run(
 def estimate(
     suite: Suite,
     system: SystemName = None,
-    tier: Annotated[
-        Literal["rule_only", "full"], typer.Option(help="Count the judges as well.")
-    ] = "full",
-    repeats: Annotated[int | None, typer.Option(min=1, help="Answers per case.")] = None,
-    judge_repeats: Annotated[
-        int | None, typer.Option(min=1, help="Verdicts per answer, of each judge.")
-    ] = None,
+    tier: TierName = "full",
+    repeats: Repeats = None,
+    judge_repeats: JudgeRepeats = None,
     runs_per_month: Annotated[
         int | None, typer.Option(min=1, help="Say what so many runs a month cost.")
     ] = None,
@@ -273,20 +274,11 @@ def rescore(
         list[str] | None,
         typer.Option(help="A judge to ask instead of the suite's; may be repeated."),
     ] = None,
-    mode: Annotated[
-        Literal["replay", "record", "live"],
-        typer.Option(envvar="EVALNB_MODE", help="Verdicts from cassettes, recorded, or live."),
-    ] = "replay",
-    judge_repeats: Annotated[
-        int | None, typer.Option(min=1, help="Verdicts per answer, of each judge.")
-    ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at once.")] = 8,
-    max_minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="After this nothing more is asked.")
-    ] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option(min=0.0001, help="What live verdicts may cost.")
-    ] = None,
+    mode: ModeName = "replay",
+    judge_repeats: JudgeRepeats = None,
+    concurrency: Concurrency = 8,
+    max_minutes: MaxMinutes = None,
+    budget_usd: BudgetUsd = None,
     results: ResultsRoot = None,
     as_of: AsOf = None,
 ) -> None:
@@ -380,12 +372,9 @@ def record(
         Literal["anthropic", "local"] | None,
         typer.Option(help="Where to ask; by default the local model where the system names it."),
     ] = None,
-    tier: Annotated[
-        Literal["rule_only", "full"],
-        typer.Option(help="Record answers alone, or verdicts of the judges as well."),
-    ] = "rule_only",
-    repeats: Annotated[int | None, typer.Option(min=1, help="Answers per case.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Answers under way at once.")] = 4,
+    tier: TierName = "rule_only",
+    repeats: Repeats = None,
+    concurrency: Concurrency = 4,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Ask again for what is recorded already.")
     ] = False,

@@ -18,6 +18,7 @@ from evalnb.connections import AiohttpTransport, HttpTransport
 from evalnb.errors import InputError
 from evalnb.frames import NaReason
 from evalnb.jsontext import writable_text
+from evalnb.judges.batches import BatchTransport
 from evalnb.keys import canonical_message_request, endpoint_request
 from evalnb.pace import MAX_ATTEMPTS, Pace
 from evalnb.patience import PatientTransport
@@ -26,6 +27,7 @@ from evalnb.transport import ENDPOINT, TIMEOUT_S, CassetteTransport, Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from evalnb.cases import Case
     from evalnb.cassettes import Cassettes
@@ -91,6 +93,7 @@ class SdkAccess:
     pace : how long to wait after a failure
     concurrency : how many requests are under way at once
     needs_key : whether it is Anthropic's API that is asked
+    batches : where it is kept which plain request is in which batch; None to ask one by one
 
     Raises
     ------
@@ -108,6 +111,7 @@ class SdkAccess:
         pace: Pace,
         concurrency: int,
         needs_key: bool,
+        batches: Path | None = None,
     ) -> None:
         self._system = system
         self._direct = system if isinstance(system, DirectSystem) else None
@@ -124,7 +128,10 @@ class SdkAccess:
                 concurrency=concurrency,
                 max_attempts=upstream.max_attempts if upstream else MAX_ATTEMPTS,
             )
-        self._transport = CassetteTransport(cassettes, asked, asked)
+        collected = None
+        if asked is not None and batches is not None:
+            collected = BatchTransport(upstream or AiohttpTransport(), batches, control=control)
+        self._transport = CassetteTransport(cassettes, asked, collected or asked)
         self._asynchronous = _async_client(self._transport, needs_key=needs_key)
         self._platform = get_platform()
         self._synchronous: anthropic.Anthropic | None = None

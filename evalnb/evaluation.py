@@ -20,7 +20,7 @@ from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
 from evalnb.judges import suite_judges
-from evalnb.judging import Judging
+from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
@@ -93,7 +93,12 @@ def evaluate(
     judging = None
     if tier == FULL:
         asked = None if upstream == "auto" else upstream
-        judging = Judging(golden, repeats=judge_repeats, upstream=asked)
+        judging = Judging(
+            golden,
+            repeats=judge_repeats,
+            upstream=asked,
+            batches=batches_of(golden, mode, folder),
+        )
     started = datetime.now(UTC)
     journal = None
     if mode == "live" and folder is not None:

@@ -97,6 +97,8 @@ class JudgingSettings(BaseModel):
     """Tags of cases that are judged even where a rule failed them."""
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
     """How often each verdict is asked for."""
+    transport: Literal["messages", "batch"] = "messages"
+    """How a live run asks: one by one, or in batches, which cost half and take up to a day."""
 
 
 class RetrievalSettings(BaseModel):

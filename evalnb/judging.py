@@ -15,6 +15,7 @@ from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.frames import VERDICTS, NaReason, to_records
 from evalnb.judges import check_judges, read_verdict, suite_judges
 from evalnb.keys import canonical_message_request, request_key
+from evalnb.names import LOCAL_MODEL
 from evalnb.pace import Pace
 from evalnb.prices import response_cost_usd
 from evalnb.runner import model_access, run_sync, upstream_of
@@ -22,17 +23,18 @@ from evalnb.scoring import fails_a_rule, suite_own_scorers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
     from evalnb.cases import Case
-    from evalnb.cassettes import Binding, Exchange
+    from evalnb.cassettes import Binding, Mode
     from evalnb.golden import GoldenSet
     from evalnb.judges import Judge, Verdict
     from evalnb.runner import Access
     from evalnb.transport import Upstream
 
-__all__ = ["Judging", "ask", "ask_all", "judge_outputs"]
+__all__ = ["Judging", "ask", "ask_all", "batches_of", "judge_outputs"]
 
 _USAGE = {
     "input_tokens": "input_tokens",
@@ -57,6 +59,7 @@ class Judging:
     upstream : where to ask for what is not recorded; by default what each judge's model says
     known : a verdicts frame; what the same judge was asked of the same output in the same words
         is not asked again
+    batches : where it is kept which request is in which batch; None to ask one by one
 
     Raises
     ------
@@ -72,6 +75,7 @@ class Judging:
         repeats: int | None = None,
         known: pd.DataFrame | None = None,
         upstream: Upstream | None = None,
+        batches: Path | None = None,
     ) -> None:
         self.golden = golden
         self.judges = tuple(suite_judges(golden) if judges is None else judges)
@@ -79,6 +83,7 @@ class Judging:
         self.repeats = repeats or golden.settings.judging.repeats
         self._own = suite_own_scorers(golden)
         self._upstream = upstream
+        self._batches = batches
         self._always = frozenset(golden.settings.judging.always)
         self._known = {
             _identity(row): row
@@ -96,16 +101,21 @@ class Judging:
     ) -> None:
         """Make ready to ask, under the bounds of a run."""
         self._mode, self._control = cassettes.mode, control
-        for model in dict.fromkeys(judge.model for judge in self.judges):
-            judge = next(judge for judge in self.judges if judge.model == model)
-            self._access[model] = model_access(
-                None,
-                cassettes,
-                self._upstream or upstream_of(judge, cassettes),
-                control=control,
-                pace=pace,
-                concurrency=concurrency,
-            )
+        shared: dict[bool, Access] = {}  # of the local model, and of all others
+        for judge in self.judges:
+            upstream = self._upstream or upstream_of(judge, cassettes)
+            is_local = judge.model == LOCAL_MODEL
+            if is_local not in shared:
+                shared[is_local] = model_access(
+                    None,
+                    cassettes,
+                    upstream,
+                    control=control,
+                    pace=pace,
+                    concurrency=concurrency,
+                    batches=None if is_local else self._batches,
+                )
+            self._access[judge.model] = shared[is_local]
 
     async def follow(self, row: Mapping[str, Any]) -> None:
         """Ask every judge about an output, where there is one and the rules let it through."""
@@ -125,7 +135,7 @@ class Judging:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        for access in self._access.values():
+        for access in dict.fromkeys(self._access.values()):
             await access.aclose()
 
     def frame(self, run_id: str | None = None) -> pd.DataFrame:
@@ -148,8 +158,7 @@ class Judging:
         self, judge: Judge, case: Case, output: Mapping[str, Any], part: str
     ) -> None:
         request, schema = judge.request(case, output, part), judge.schema(case, part)
-        # A rubric or case that changed since asks something else.
-        key = request_key(canonical_message_request(request)) if self._known else None
+        key = request_key(canonical_message_request(request))
         access = self._access[judge.model]
         shared = {
             "case_id": case.id,
@@ -159,24 +168,30 @@ class Judging:
             "part": part,
             "judge_model": judge.model,
             "judge_fingerprint": judge.fingerprint,
+            "request_key": key,
             "mode": self._mode,
         }
+
+        async def once(asked: Mapping[str, Any], binding: Binding) -> None:
+            try:
+                found = await ask(access, request, schema, binding)
+            except EvalnbError as error:
+                self._control.stop(
+                    error if isinstance(error, InputError) else InputError(str(error))
+                )
+                return
+            self._rows.append({**asked, **found})
+            self._check_first(found)
+
         with bind(case.id, output["repeat"]) as binding:
-            for judge_repeat in range(1, self.repeats + 1):
-                asked = {**shared, "judge_repeat": judge_repeat}
-                kept = self._known.get(_identity(asked))
-                if kept is not None and kept.get("request_key") == key:
-                    self._rows.append(kept)
-                    continue
-                try:
-                    found = await ask(access, request, schema, binding)
-                except EvalnbError as error:
-                    self._control.stop(
-                        error if isinstance(error, InputError) else InputError(str(error))
-                    )
-                    return
-                self._rows.append({**asked, **found})
-                self._check_first(found)
+            async with anyio.create_task_group() as group:
+                for judge_repeat in range(1, self.repeats + 1):
+                    asked = {**shared, "judge_repeat": judge_repeat}
+                    if (kept := self._known.get(_identity(asked))) is not None:
+                        binding.slot(key)  # the next repeat is the next occurrence
+                        self._rows.append(kept)
+                    else:
+                        group.start_soon(once, asked, binding)
 
     def _check_first(self, found: Mapping[str, Any]) -> None:
         """Stop a run in which the API accepts no request of the judges."""
@@ -188,6 +203,21 @@ class Judging:
                     f"{found['error']}"
                 )
             )
+
+
+def batches_of(golden: GoldenSet, mode: Mode, folder: Path | None) -> Path | None:
+    """Return where a run keeps its batches; None where it asks for verdicts one by one.
+
+    Raises
+    ------
+    ValueError
+        If the suite wants batches, and the run has no folder to keep them in.
+    """
+    if golden.settings.judging.transport == "messages" or mode != "live":
+        return None
+    if folder is None:
+        raise ValueError("verdicts in batches need a run's `folder`, which knows what was sent")
+    return folder / "batches.jsonl"
 
 
 def judge_outputs(
@@ -276,20 +306,13 @@ async def _follow_all(
     concurrency: int,
 ) -> None:
     control.start()
-    todo = iter(rows)
     async with aclosing(judging):
         judging.begin(cassettes, control, Pace(), concurrency)
         loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as group:
             control.on_fatal = partial(loop.call_soon_threadsafe, group.cancel_scope.cancel)
-
-            async def work() -> None:
-                for row in todo:
-                    await asyncio.sleep(0)
-                    await judging.follow(row)
-
-            for _ in range(2 * concurrency):
-                group.start_soon(work)
+            for row in rows:
+                group.start_soon(judging.follow, row)
     control.end()
     if control.fatal is not None:
         raise control.fatal
@@ -297,15 +320,17 @@ async def _follow_all(
 
 def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what a verdict is about, and of whom."""
-    names = ("case_id", "repeat", "output_hash", "judge", "judge_fingerprint", "part")
-    return (*map(row.get, names), row["judge_repeat"])
+    names = (
+        *("case_id", "repeat", "output_hash", "judge", "judge_fingerprint", "part"),
+        *("request_key", "judge_repeat"),
+    )
+    return tuple(map(row.get, names))
 
 
 async def ask(
     access: Access, request: Mapping[str, Any], schema: Mapping[str, Any], binding: Binding
 ) -> dict[str, Any]:
     """Ask once; whatever happens to it alone is a verdict with its reason."""
-    n_before = len(binding.exchanges)
     try:
         response = await access.create(request)
     except EvalnbError as error:
@@ -314,17 +339,15 @@ async def ask(
         return {"na_reason": NaReason.MISS, "error": str(error)}
     except Exception as error:  # noqa: BLE001 - a failure is a row with a reason
         reason, text = access.failure(error)
-        if binding.stopped is not None:
-            reason = binding.stopped
-        elif binding.failed is not None:
-            reason = binding.failed[0]
-        elif binding.incomplete:
-            reason = NaReason.INCOMPLETE
-        binding.failed = None
-        binding.incomplete.clear()
+        broke_off = getattr(error, "status", None) == 200
+        reason = binding.stopped or (NaReason.INCOMPLETE if broke_off else reason)
         return {"na_reason": reason, "error": text}
-    exchange = binding.exchanges[n_before] if len(binding.exchanges) > n_before else None
-    return {**_verdict(read_verdict(response, schema)), **_taken(response, exchange)}
+    given = (entry.latency_ms for entry in binding.exchanges if entry.response == response)
+    return {
+        **_verdict(read_verdict(response, schema)),
+        **_taken(response),
+        "latency_ms": next(given, None),
+    }
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -336,7 +359,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _taken(response: Mapping[str, Any], exchange: Exchange | None) -> dict[str, Any]:
+def _taken(response: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a response took, as far as it says so."""
     usage = response.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -349,8 +372,6 @@ def _taken(response: Mapping[str, Any], exchange: Exchange | None) -> dict[str, 
         "judge_model_answered": _name(response.get("model")),
         "stop_reason": _name(response.get("stop_reason")),
         "cost_usd": response_cost_usd(response),
-        "latency_ms": exchange.latency_ms if exchange else None,
-        "request_key": exchange.key if exchange else None,
     }
 
 

@@ -12,7 +12,7 @@ from evalnb.errors import InputError
 from evalnb.evaluation import decided_run
 from evalnb.journal import JOURNAL, Journal
 from evalnb.judges import load_judge, suite_judges
-from evalnb.judging import Judging, ask_all
+from evalnb.judging import Judging, ask_all, batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,14 @@ def rescore(
         if judges is None
         else tuple(load_judge(golden, name) for name in judges)
     )
-    judging = Judging(golden, found, repeats=judge_repeats, known=run.verdicts, upstream=upstream)
+    judging = Judging(
+        golden,
+        found,
+        repeats=judge_repeats,
+        known=run.verdicts,
+        upstream=upstream,
+        batches=batches_of(golden, mode, folder),
+    )
     started = datetime.now(UTC)
     if golden.folder is None:
         raise ValueError("only a suite can be judged again: give a golden set from its folder")

@@ -32,6 +32,7 @@ from evalnb.systems.playing import play
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -272,6 +273,7 @@ def model_access(
     control: RunControl,
     pace: Pace,
     concurrency: int,
+    batches: Path | None = None,
 ) -> Access:
     """Return what a run asks through.
 
@@ -283,6 +285,7 @@ def model_access(
     control : bounds of the run
     pace : how long to wait after a failure
     concurrency : how many requests are under way at once
+    batches : where it is kept which request is in which batch; None to ask one by one
     """
     is_direct = system is None or isinstance(system, DirectSystem)
     if cassettes.mode == "replay" and is_direct:
@@ -300,6 +303,7 @@ def model_access(
         pace=pace,
         concurrency=concurrency,
         needs_key=upstream is None and not replays and not isinstance(system, HttpSystem),
+        batches=batches,
     )
 
 

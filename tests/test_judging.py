@@ -486,3 +486,94 @@ def test_judges_that_give_one_score_are_not_asked_together(tmp_path: Path) -> No
         first = live(golden, standin)
     with pytest.raises(InputError, match="two judges 'rubric'"):
         rescore(golden, first, run_id="r", as_of=DAY, judges=["rubric", "rubric"])
+
+
+BATCHES = SETTINGS.replace("[gate]", 'transport = "batch"\n[gate]')
+
+
+def test_verdicts_in_batches_cost_half_and_say_the_same(tmp_path: Path) -> None:
+    one_by_one, together = shop(tmp_path / "a", n=8), shop(tmp_path / "b", BATCHES, n=8)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with StandIn() as standin:
+        first = live(one_by_one, standin)
+        second = live(together, standin, folder)
+        assert standin.stats()["batches"] == 1
+    assert second.verdicts["text"].tolist() == first.verdicts["text"].tolist()
+    assert second.verdicts["latency_ms"].isna().all()
+    assert second.manifest["judge_cost_usd"] == pytest.approx(first.manifest["judge_cost_usd"] / 2)
+
+
+def test_repeated_verdicts_go_into_one_batch_and_keep_apart(tmp_path: Path) -> None:
+    golden = shop(tmp_path, BATCHES, n=4)
+    with StandIn() as standin:
+        first = live(golden, standin, tier="rule_only")
+        again = rescore(
+            golden,
+            first,
+            run_id="again",
+            as_of=DAY,
+            mode="live",
+            judge_repeats=3,
+            folder=tmp_path,
+            upstream=LoopbackUpstream(standin.url),
+        )
+        assert standin.stats()["batches"] == 1
+    assert again.verdicts["judge_repeat"].value_counts().to_dict() == {1: 6, 2: 6, 3: 6}
+    assert again.verdicts["na_reason"].isna().all()
+
+
+def test_a_run_killed_between_sending_and_fetching_a_batch_sends_none_again(
+    tmp_path: Path,
+) -> None:
+    golden = shop(tmp_path, BATCHES, n=8)
+    assert golden.folder is not None
+    command = [
+        *(sys.executable, "-m", "evalnb", "run", str(golden.folder), "--mode", "live"),
+        *("--tier", "full", "--no-notebook", "--results", str(tmp_path / "results")),
+    ]
+    with StandIn(batch_seconds=600) as standin:
+        environment = os.environ | {
+            "ANTHROPIC_BASE_URL": standin.url,
+            "ANTHROPIC_API_KEY": "unused",
+        }
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        kept = tmp_path / "results" / "shop"
+        while not any('"created"' in path.read_text() for path in kept.glob("*/batches.jsonl")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+        process.communicate()
+        standin.set(batch_seconds=0)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert standin.stats()["batches"] == 1
+    assert done.returncode == 2, done.stdout + done.stderr  # there is no baseline
+    assert "Judges scored 24 of 32 scores; 8 were skipped" in done.stdout
+
+
+def test_batches_need_a_folder_that_knows_what_was_sent(tmp_path: Path) -> None:
+    golden = shop(tmp_path, BATCHES, n=2)
+    with StandIn() as standin, pytest.raises(ValueError, match="need a run's `folder`"):
+        live(golden, standin)
+
+
+def test_more_repeats_than_a_run_has_are_asked_and_not_given_twice(tmp_path: Path) -> None:
+    golden = shop(tmp_path, n=1)
+    assert golden.folder is not None
+    with StandIn() as standin:
+        recorded = Judging(golden, upstream=LoopbackUpstream(standin.url), repeats=2)
+        run(
+            golden,
+            load_system(golden),
+            cassettes=Cassettes(golden.folder / "cassettes", "record"),
+            upstream=LoopbackUpstream(standin.url),
+            follower=recorded,
+            progress="none",
+        )
+    first = evaluate(
+        golden, load_system(golden), run_id="r", as_of=DAY, tier="full", progress="none"
+    )
+    third = rescore(golden, first, run_id="s", as_of=DAY, judge_repeats=3)
+    # Of each judge two were recorded, one was taken from the run, and a third was never asked.
+    assert third.verdicts["na_reason"].isna().tolist() == [True, True, False] * 2
+    assert set(third.verdicts["na_reason"].dropna()) == {"miss"}
