@@ -82,6 +82,8 @@ class Judging:
         check_judges(golden.settings.judging, self.judges)
         self.repeats = repeats or golden.settings.judging.repeats
         self._own = suite_own_scorers(golden)
+        self.collects = batches is not None
+        """Whether requests wait for others to be sent together."""
         self._upstream = upstream
         self._batches = batches
         self._always = frozenset(golden.settings.judging.always)
@@ -311,8 +313,16 @@ async def _follow_all(
         loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as group:
             control.on_fatal = partial(loop.call_soon_threadsafe, group.cancel_scope.cancel)
-            for row in rows:
-                group.start_soon(judging.follow, row)
+            todo = iter(rows)
+
+            async def work() -> None:
+                for row in todo:
+                    await asyncio.sleep(0)
+                    await judging.follow(row)
+
+            # A batch waits for all that are to be in it.
+            for _ in range(len(rows) if judging.collects else 2 * concurrency):
+                group.start_soon(work)
     control.end()
     if control.fatal is not None:
         raise control.fatal
