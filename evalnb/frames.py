@@ -24,6 +24,7 @@ __all__ = [
     "BY_PLAN",
     "CASES",
     "DECISION",
+    "LABELS",
     "METRICS",
     "MISSES",
     "OUTPUTS",
@@ -563,12 +564,39 @@ METRICS = FrameSchema(
         "n_left_out": "Int64",
         "method": "string",
         "reason": "string",
+        "warnings": "object",
     },
     key=("metric",),
 )
 """A row a statistic, with its 95% interval.
 
-`n_left_out` counts what could not be used; `reason` says why the estimate or interval is NA.
+`n_left_out` counts what could not be used; `reason` says why the estimate or interval is NA,
+`warnings` lists what to know of an estimate that is there.
+"""
+
+LABELS = FrameSchema(
+    "labels",
+    {
+        "case_id": "string",
+        "run_id": "string",
+        "output_hash": "string",
+        "other_hash": "string",
+        "rater": "string",
+        "axis": "string",
+        "value": "Float64",
+        "note": "string",
+        "sample": "string",
+        "action": "string",
+        "at": "string",
+    },
+    key=("case_id", "output_hash", "other_hash", "rater", "axis"),
+)
+"""A row an output, rater and axis: what a person said last.
+
+`value` is the level on the axis as the person gave it. For a pair, `other_hash` is the output
+that stood beside and `value` is 1 where the output of `output_hash` is the better one, 0 where the
+other is, 0.5 for a tie. `action` is `label` or `skip`; a skipped output has no value. `sample` is
+the sample for rating that the output was drawn in, NA where it was none; `at` is in UTC.
 """
 
 
