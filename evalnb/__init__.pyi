@@ -15,6 +15,7 @@ from .clients import async_client as async_client
 from .clients import sync_client as sync_client
 from .costs import monthly_usd as monthly_usd
 from .costs import usage_by_model as usage_by_model
+from .counting import count_tokens as count_tokens
 from .errors import DecisionError as DecisionError
 from .errors import EvalnbError as EvalnbError
 from .errors import InputError as InputError
@@ -51,6 +52,7 @@ from .reports.history import describe_pruning as describe_pruning
 from .reports.terminal import describe_failing as describe_failing
 from .reports.terminal import describe_run as describe_run
 from .reports.verdicts import describe_forecast as describe_forecast
+from .reports.verdicts import describe_judges as describe_judges
 from .reports.verdicts import describe_verdicts as describe_verdicts
 from .rescoring import rescore as rescore
 from .results import latest_run as latest_run
