@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from evalnb.advice import FULL, RULE_ONLY, Tier, judges_of
+from evalnb.advice import FULL, RULE_ONLY, Tier, by_basis, judges_of, same_basis
 from evalnb.baseline import pass_rates, read_baseline
 from evalnb.cassettes import Cassettes, Mode
+from evalnb.certificates import (
+    counting_scorers,
+    read_certificates,
+    standings,
+    with_standing,
+)
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
@@ -89,7 +95,9 @@ def evaluate(
     if golden.folder is None:
         raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
     repeats = repeats or golden.settings.repeats
-    read_baseline(golden), read_waivers(golden), scorers_fingerprint(golden)  # before any cost
+    # What cannot be used is said before any cost.
+    read_baseline(golden), read_waivers(golden), scorers_fingerprint(golden)
+    read_certificates(golden)
     judging = None
     if tier == FULL:
         asked = None if upstream == "auto" else upstream
@@ -174,9 +182,12 @@ def decided_run(
         If a file of the suite or a cassette cannot be used.
     """
     baseline, waivers = read_baseline(golden), read_waivers(golden)
+    certificates = read_certificates(golden)
     verdicts = judging.frame(about["run_id"]) if judging else VERDICTS.empty()
     judges = judging.judges if judging else None
     scores = score(golden, outputs, verdicts=verdicts, judges=judges)
+    standing = standings(scores, certificates, as_of)
+    scores = with_standing(scores, standing)
     results = summarize(golden, outputs, scores)
     misses = cassettes.misses_frame()
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
@@ -187,6 +198,7 @@ def decided_run(
         baseline,
         as_of=as_of,
         waivers=waivers,
+        certificates=certificates,
         misses=misses,
         system_fingerprint=about["system_fingerprint"],
         outputs=outputs,
@@ -194,7 +206,9 @@ def decided_run(
         unused_cassettes=unused_cassettes,
         without_requests=without_requests,
     )
-    rates = pass_rates(baseline.counts) if baseline else None
+    rates = None
+    if baseline is not None:
+        rates = pass_rates(by_basis(baseline.counts, same=same_basis(scores, baseline)))
     return Run(
         manifest={
             **about,
@@ -204,6 +218,8 @@ def decided_run(
             "settings_fingerprint": golden.settings.fingerprint,
             "scorers_fingerprint": scorers_fingerprint(golden),
             "judges": judges_of(scores),
+            "counting": counting_scorers(scores),
+            "standings": {scorer: found.why for scorer, found in standing.items()},
             "judge_repeats": judging.repeats if judging else None,
             "judge_cache_shortfalls": _shortfalls(judging),
             "as_of": as_of.isoformat(),

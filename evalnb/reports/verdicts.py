@@ -197,7 +197,26 @@ def judge_sentences(run: Run) -> list[str]:
     cost = run.manifest.get("judge_cost_usd")
     if cost is not None:
         said.append(f"Judging cost {money(cost)} at list price.")
-    return [*said, _NO_CERTIFICATE]
+    return [*said, *_standings(run.manifest)]
+
+
+def _standings(manifest: Mapping[str, Any]) -> Iterable[str]:
+    """Say whose verdicts count, and why others do not."""
+    why = manifest.get("standings") or {}
+    counting = [name for name in manifest.get("counting") or [] if name in why]
+    for name in counting:
+        yield f"Verdicts of {cell_text(name, limit=60)} count, {cell_text(why[name], limit=300)}."
+    reasons: dict[str, list[str]] = {}
+    for name in (name for name in why if name not in counting):
+        reasons.setdefault(why[name], []).append(cell_text(name, limit=60))
+    if not counting and set(reasons) <= {"no certificate"}:
+        yield _NO_CERTIFICATE
+        return
+    for reason, names in reasons.items():
+        yield (
+            f"Verdicts of {listing(names)} are advisory, and block nothing: "
+            f"{cell_text(reason, limit=300)}."
+        )
 
 
 def _changes(decision: pd.DataFrame) -> Iterable[str]:
