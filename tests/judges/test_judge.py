@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 import shutil
 import subprocess
 import sys
@@ -327,6 +328,17 @@ def test_a_changed_level_is_another_judge() -> None:
 def test_a_name_is_no_part_of_what_a_judge_is() -> None:
     file = JudgeFile(kind="rubric")
     assert RubricJudge("a", file).fingerprint == RubricJudge("b", file).fingerprint
+
+
+@dataclass(frozen=True)
+class Strict(RubricJudge):
+    strictness: int = 1
+
+
+def test_a_subclass_s_own_fields_are_in_its_fingerprint() -> None:
+    file = JudgeFile(kind="rubric")
+    prints = {Strict("a", file, strictness=number).fingerprint for number in (1, 2)}
+    assert len(prints) == 2
 
 
 def test_code_that_judges_have_nothing_to_do_with_leaves_their_fingerprints(tmp_path: Path) -> None:
