@@ -9,6 +9,10 @@ from .ageing import suite_ages as suite_ages
 from .baseline import read_baseline as read_baseline
 from .cases import Case as Case
 from .cassettes import Cassettes as Cassettes
+from .certificates import AxisEvidence as AxisEvidence
+from .certificates import Certificate as Certificate
+from .certificates import read_certificates as read_certificates
+from .certificates import write_certificate as write_certificate
 from .checks import overview as overview
 from .checks import suite_warnings as suite_warnings
 from .clients import async_client as async_client
@@ -63,6 +67,8 @@ from .results import read_run as read_run
 from .results import read_verdicts as read_verdicts
 from .results import write_run as write_run
 from .resuming import run_folder as run_folder
+from .rollout import Override as Override
+from .rollout import find_override as find_override
 from .runner import run as run
 from .runner import run_async as run_async
 from .runs import Run as Run

@@ -177,6 +177,7 @@ def run(
     """Run a suite, score it, compare it with its baseline and decide."""
     _folder(suite)
     golden = evalnb.read_golden(suite)
+    override = evalnb.find_override(os.environ, golden.folder)
     day = _day(as_of)
     under_test = evalnb.load_system(golden, system)
     given: dict[str, Any] = {
@@ -224,6 +225,7 @@ def run(
             budget_usd=budget_usd,
             tier=tier,
             judge_repeats=judge_repeats,
+            override=override,
         )
         evalnb.write_run(folder, evaluated)
     report = evalnb.read_report(folder)

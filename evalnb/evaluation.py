@@ -6,6 +6,7 @@ import platform
 import shlex
 import subprocess
 from contextlib import closing, nullcontext
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.rollout import Override
     from evalnb.runner import Progress
     from evalnb.systems import DirectSystem, System
     from evalnb.transport import Upstream
@@ -68,6 +70,7 @@ def evaluate(
     budget_usd: float | None = None,
     tier: Tier = RULE_ONLY,
     judge_repeats: int | None = None,
+    override: Override | None = None,
 ) -> Run:
     """Run a suite, score it and decide.
 
@@ -82,6 +85,7 @@ def evaluate(
     folder : of the run; a live run keeps its journal there, and is taken up from it
     tier : `rule_only`, or `full` to ask the judges about what the rules let through
     judge_repeats : how often each verdict is asked for; by default what the suite says
+    override : somebody's decision to let this run pass
 
     Returns
     -------
@@ -148,6 +152,7 @@ def evaluate(
             "record_command": _record_command(golden, system, repeats, tier),
         },
         as_of=as_of,
+        override=override,
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
     )
@@ -161,6 +166,7 @@ def decided_run(
     about: Mapping[str, Any],
     *,
     as_of: date,
+    override: Override | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
 ) -> Run:
@@ -174,7 +180,7 @@ def decided_run(
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
     as_of : the day that waivers are compared with
-    unused_cassettes, without_requests : as for `evalnb.decide`
+    override, unused_cassettes, without_requests : as for `evalnb.decide`
 
     Raises
     ------
@@ -205,6 +211,7 @@ def decided_run(
         mode=about["mode"],
         unused_cassettes=unused_cassettes,
         without_requests=without_requests,
+        override=override,
     )
     rates = None
     if baseline is not None:
@@ -223,6 +230,7 @@ def decided_run(
             "judge_repeats": judging.repeats if judging else None,
             "judge_cache_shortfalls": _shortfalls(judging),
             "as_of": as_of.isoformat(),
+            "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
             **_about_outputs(outputs, scores, verdicts),

@@ -32,6 +32,7 @@ from evalnb.frames import (
     to_records,
 )
 from evalnb.limits import limit_rows
+from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from evalnb.cassettes import Mode
     from evalnb.certificates import Certificate
     from evalnb.golden import GoldenSet
+    from evalnb.rollout import Override
     from evalnb.waivers import Waiver
 
 __all__ = ["decide", "exit_code", "outcome"]
@@ -65,6 +67,10 @@ _RULES = (
     "floor",
     "limits",
     "waiver",
+    "override",
+    "override_ignored",
+    "shadow_mode",
+    "shadow_mode_ignored",
     "judge_changed",
     "counting_changed",
     "certified_judge",
@@ -97,6 +103,7 @@ def decide(
     without_requests: Sequence[str] = (),
     outputs: pd.DataFrame | None = None,
     mode: Mode | None = None,
+    override: Override | None = None,
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
@@ -114,13 +121,15 @@ def decide(
         the client that the system was given
     outputs : an outputs frame of the run; without it, no limit is held against the baseline
     mode : of the run; latency is compared where it is `live`
+    override : somebody's decision to let this run pass; it changes the exit code, and no finding
 
     Returns
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `safety`, `regression`,
-        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `judge_changed`,
+        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `override`, `shadow_mode`,
+        the same with `_ignored`, `judge_changed`,
         `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
         `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
@@ -177,6 +186,7 @@ def decide(
     if red_team:
         rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
     rows += _expired(waivers, as_of)
+    rows += rollout_rows(golden.settings, override, as_of)
     if unused_cassettes:
         reason = (
             f"no case asks for {len(unused_cassettes)} of the cassettes: "
@@ -202,10 +212,15 @@ def outcome(decision: pd.DataFrame) -> Outcome:
 
 
 def exit_code(decision: pd.DataFrame) -> int:
-    """Return the exit code of a decision: 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss."""
-    if (decision["rule"] == "miss").any():
-        return 3
-    return {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 2}[outcome(decision)]
+    """Return the exit code of a decision: 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss.
+
+    An override makes any of them 0, shadow mode a 1, unless an answer is unsafe.
+    """
+    rules = set(decision["rule"])
+    found = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 2}[outcome(decision)]
+    code = 3 if "miss" in rules else found
+    is_open = OVERRIDE in rules or (SHADOW in rules and code == 1)
+    return 0 if is_open and "safety" not in rules else code
 
 
 _NO_BASELINE = (
