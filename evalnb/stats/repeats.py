@@ -288,7 +288,8 @@ def _mean_squares(groups: Sequence[np.ndarray]) -> _Split:
     sizes = np.array([len(group) for group in groups])
     means = np.array([group.mean() for group in groups])
     total, n_items = int(sizes.sum()), len(groups)
-    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_items - 1)
+    varies = values.min() < values.max()
+    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_items - 1) if varies else 0.0
     within = math.fsum(map(_squares, groups)) / (total - n_items)
     repeats = (total - float((sizes**2).sum()) / total) / (n_items - 1)
     return _Split(between, within, n_items, total, repeats)
