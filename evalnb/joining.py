@@ -65,10 +65,10 @@ def join_counts(labels: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
         the same case; `not_judged` those of an output that no judge was asked about on that axis;
         `pair` those of two outputs side by side.
     """
-    fated = labels.assign(fate=_fates(labels, scores))[["axis", "rater", "fate"]]
-    counted = fated.groupby(["axis", "rater", "fate"], sort=False, dropna=False).size()
-    wide = counted.unstack("fate", fill_value=0).reindex(columns=_FATES, fill_value=0)
-    return wide.astype("Int64").reset_index().rename_axis(columns=None)
+    fate = _fates(labels, scores)
+    marks = labels[["axis", "rater"]].assign(**{name: fate.eq(name) for name in _FATES})
+    counted = marks.groupby(["axis", "rater"], sort=False, dropna=False).sum().reset_index()
+    return counted.astype(dict.fromkeys(_FATES, "Int64"))
 
 
 def _fates(labels: pd.DataFrame, scores: pd.DataFrame) -> pd.Series:
