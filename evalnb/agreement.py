@@ -276,12 +276,11 @@ def _more_labels(row: Mapping[str, Any], threshold: float) -> int | None:
 
 
 def _effective_error(row: Mapping[str, Any]) -> Any:
-    """Return the standard error that the interval speaks of: with clusters it is a larger one."""
-    kappa, low, high = row["estimate"], row["ci_low"], row["ci_high"]
-    if "clusters" not in str(row["method"]) or pd.isna(low) or not -1 < low <= high < 1:
+    """Return the standard error that the lower end speaks of: with clusters it is a larger one."""
+    kappa, low = row["estimate"], row["ci_low"]
+    if "clusters" not in str(row["method"]) or pd.isna(low) or not -1 < low < kappa < 1:
         return row["se"]
-    half = (math.atanh(high) - math.atanh(low)) / 2
-    return half / _Z_975 * (1 - kappa**2)
+    return (math.atanh(kappa) - math.atanh(low)) / _Z_975 * (1 - kappa**2)
 
 
 def _slice_row(pairs: pd.DataFrame, scale: AxisScale, seed: int) -> dict[str, Any]:

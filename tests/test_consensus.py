@@ -56,7 +56,7 @@ def test_two_levels_are_decided_by_the_majority_and_a_tie_by_nobody() -> None:
 
 
 def test_a_rater_that_nobody_is_is_refused() -> None:
-    with pytest.raises(ValueError, match="one of mean, median, majority, ann, bo, cy. Got 'dee'"):
+    with pytest.raises(ValueError, match=r"one of mean, median, majority, ann, bo, cy\. Got 'dee'"):
         people_values(THREE, "tone", FIVE, "dee")
 
 
