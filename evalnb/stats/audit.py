@@ -215,8 +215,8 @@ def _shrunken(differences: list[Floats]) -> Floats:
     sizes = np.array([len(d) for d in differences])
     degrees = (sizes - 1).clip(0).sum()
     pooled = float(squares.sum() / degrees) if degrees else 1.0
-    variances: Floats = (squares + pooled) / np.maximum(sizes, 1)
-    return np.sqrt(variances)
+    spread: Floats = np.sqrt((squares + pooled) / np.maximum(sizes, 1))
+    return spread
 
 
 def _rank(case_id: str, seed: int) -> bytes:

@@ -140,7 +140,7 @@ def mean_over_repeats(
     --------
     >>> found = mean_over_repeats(["a", "a", "b", "b"], [True, False, True, None])
     >>> found[["estimate", "n"]].values.tolist()
-    [[0.75, 2.0]]
+    [[0.75, 2]]
     """
     found = numbers(values, "values")
     _check_range(found, low, high)
@@ -181,6 +181,8 @@ def _independent(values: Floats) -> dict[str, Any]:
     if values.min() == values.max():
         return {"estimate": float(values[0]), "reason": "no_variance"}
     se = float(values.std(ddof=1)) / math.sqrt(n)
+    if not se:  # differences that vanish when squared
+        return {"estimate": mean, "reason": "no_variance"}
     half = t_quantile(n - 1) * se
     return {"estimate": mean, "ci_low": mean - half, "ci_high": mean + half, "se": se}
 

@@ -77,7 +77,7 @@ def pass_rate(
     --------
     >>> found = pass_rate([True] * 9 + [False, None])
     >>> found[["ci_low", "n", "n_left_out"]].round(4).values.tolist()
-    [[0.5958, 10.0, 1.0]]
+    [[0.5958, 10, 1]]
     """
     found = flags(passed, "passed")
     missing = int(np.isnan(found).sum())
