@@ -251,7 +251,7 @@ def _decision(
     people: str | None,
     seed: int,
 ) -> dict[str, Any]:
-    row = _kappa(beside(ratings, axis, judge, scale, people), scale, seed).to_dict()
+    row: dict[Any, Any] = _kappa(beside(ratings, axis, judge, scale, people), scale, seed).to_dict()
     low, high = row["ci_low"], row["ci_high"]
     grade = agreement_grade(low, high)
     reached = 1.0 if pd.isna(high) else high

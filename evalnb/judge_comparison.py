@@ -167,7 +167,8 @@ def _difference(
     people: pd.Series, judge: pd.Series, best: pd.Series, *, margin: float, **options: Any
 ) -> dict[str, Any]:
     found = kappa_difference(people, judge, best, margin=margin, **options).set_index("metric")
-    difference, bound = found.loc["difference"], found.loc["lower_one_sided", "estimate"]
+    difference: Any = found.loc["difference"]
+    bound: Any = found.loc["lower_one_sided", "estimate"]
     return {
         "difference": difference["estimate"],
         "difference_low": difference["ci_low"],

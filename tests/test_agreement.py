@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -17,14 +17,17 @@ from evalnb.agreement import (
 )
 from evalnb.ratings import HUMAN, JUDGE, AxisScale, ratings_frame
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 FIVE = AxisScale((1, 2, 3, 4, 5))
 PASS = AxisScale((0, 1), names={0: "fail", 1: "pass"})
 NAMES = AxisScale((0, 1, 2), ordered=False, names={0: "tie"})
 
 
 def ratings(
-    people: list[float | None],
-    judge: list[float | None],
+    people: Sequence[float | None],
+    judge: Sequence[float | None],
     axis: str = "tone",
     slices: dict[str, list[str]] | None = None,
     **columns: list[Any],

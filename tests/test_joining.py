@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 from pandas.testing import assert_frame_equal
 
-from evalnb.frames import CASES, LABELS, OUTPUTS, SCORES, VERDICTS
+from evalnb.frames import CASES, LABELS, OUTPUTS, SCORES, VERDICTS, to_records
 from evalnb.joining import join_counts, join_ratings
 from evalnb.ratings import HUMAN, JUDGE, raters
 
@@ -38,10 +38,7 @@ def score(case: str, output: str, raw: float | None = None, **more: object) -> d
 
 
 def values(ratings: pd.DataFrame) -> list[tuple[str, str, float | None]]:
-    return [
-        (row.item, row.rater, None if pd.isna(row.value) else row.value)
-        for row in ratings.itertuples()
-    ]
+    return [(row["item"], row["rater"], row.get("value")) for row in to_records(ratings)]
 
 
 def test_a_label_meets_the_score_of_the_same_output() -> None:
@@ -100,7 +97,7 @@ def test_a_verdict_that_failed_is_missing_and_of_the_same_judge() -> None:
     scores = SCORES.build([score("a", "h1", 5), score("b", "h2", na_reason="refusal")])
     found = join_ratings(labels, scores)
     assert raters(found, JUDGE) == ["small-2026"]
-    assert found.loc[3, ["value", "na_reason"]].tolist() == [pd.NA, "refusal"]
+    assert (found["value"].isna()[3], found["na_reason"][3]) == (True, "refusal")
 
 
 def test_of_several_runs_the_one_that_was_labelled_counts() -> None:

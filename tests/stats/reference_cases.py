@@ -23,7 +23,7 @@ def inputs_and_expected(case_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return deepcopy(case["inputs"]), deepcopy(case["expected"])
 
 
-def metric(frame: pd.DataFrame, name: str) -> pd.Series:
+def metric(frame: pd.DataFrame, name: str) -> Any:
     return frame.set_index("metric").loc[name]
 
 
