@@ -24,7 +24,7 @@ def inputs_and_expected(case_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def metric(frame: pd.DataFrame, name: str) -> pd.Series:
-    return frame.set_index("metric").loc[name]
+    return frame.drop(columns="metric")[frame["metric"] == name].iloc[0]
 
 
 def interval_of(row: pd.Series) -> list[float]:
