@@ -39,7 +39,8 @@ _WARNINGS = {
     "these verdicts well.",
     "verdict_without_label": "A verdict has no label: label at least 5 of it.",
     "weak_correlation": "The judge follows people only weakly (correlation below 0.5).",
-    "wider_than_labels": "The labels alone give a shorter interval: this judge adds noise.",
+    "wider_than_labels": "The labels alone give a shorter interval: for the next ones, fix a lambda "
+    "below 1 in advance.",
 }
 
 

@@ -196,7 +196,8 @@ def _least(n: int, sizes: np.ndarray, labelled: np.ndarray) -> np.ndarray:
     """Return the fewest labels of each stratum in all: what it has, and 5 or else 2."""
     enough = np.maximum(np.minimum(_ENOUGH, sizes), labelled)
     fewest = np.maximum(np.minimum(_FEWEST, sizes), labelled)
-    return enough if (enough - labelled).sum() <= n else fewest
+    least: np.ndarray = enough if (enough - labelled).sum() <= n else fewest
+    return least
 
 
 def _spread(pool: pd.DataFrame, strata: list[str]) -> Floats:
@@ -215,8 +216,8 @@ def _shrunken(differences: list[Floats]) -> Floats:
     sizes = np.array([len(d) for d in differences])
     degrees = (sizes - 1).clip(0).sum()
     pooled = float(squares.sum() / degrees) if degrees else 1.0
-    spread: Floats = np.sqrt((squares + pooled) / np.maximum(sizes, 1))
-    return spread
+    variances: Floats = (squares + pooled) / np.maximum(sizes, 1)
+    return np.sqrt(variances)
 
 
 def _rank(case_id: str, seed: int) -> bytes:

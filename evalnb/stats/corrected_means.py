@@ -73,7 +73,8 @@ def corrected_mean(
     method : {"ppi", "ppi++"}
         `ppi++` chooses lambda by the same labels, for each stratum its own. Its interval is too
         short below 200 labels, most of all where most scores are at the top level.
-    lam : lambda in [0, 1] for "ppi", fixed in advance, as from an earlier month's labels; 1 if None
+    lam : lambda in [0, 1] for "ppi", fixed in advance, as from an earlier month's labels; 1 if None.
+        Where fewer than two cases have no label, the labels alone count: it is 0.
     interval : {"t", "normal"}
         `normal` divides variances by n, as ppi-python does; it is too short for few labels.
 

@@ -41,19 +41,19 @@ class PredictionPowered:
     def mean(self) -> Floats:
         """Return the estimate, shape (…)."""
         rest: Floats = (self.labels - _column(self.factor) * self.judged).mean(-1)
-        return rest + self.factor * self.unlabelled.mean(-1) if self._n_unlabelled else rest
+        return rest + self.factor * self.unlabelled.mean(-1) if self._n_unlabelled > 1 else rest
 
     def variance(self, *, ddof: int = 1) -> Floats:
         """Return lam^2 var(unlabelled) / n_unlabelled + var(labels - lam judged) / n, shape (…)."""
         found = _spread(self.labels - _column(self.factor) * self.judged, ddof)
-        if self._n_unlabelled:
+        if self._n_unlabelled > 1:
             found = found + np.square(self.factor) * _spread(self.unlabelled, ddof)
         return found
 
     @property
     def factor(self) -> Any:
-        """Return `lam`, or 0 without unlabelled cases, of which the judge could tell."""
-        return self.lam if self._n_unlabelled else 0.0
+        """Return `lam`, or 0 below two unlabelled cases, for the judge has little to tell then."""
+        return self.lam if self._n_unlabelled > 1 else 0.0
 
     @property
     def _n_unlabelled(self) -> int:

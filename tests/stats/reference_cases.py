@@ -23,8 +23,8 @@ def inputs_and_expected(case_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return deepcopy(case["inputs"]), deepcopy(case["expected"])
 
 
-def metric(frame: pd.DataFrame, name: str) -> Any:
-    return frame.set_index("metric").loc[name]
+def metric(frame: pd.DataFrame, name: str) -> pd.Series:
+    return frame.drop(columns="metric")[frame["metric"] == name].iloc[0]
 
 
 def interval_of(row: pd.Series) -> list[float]:
