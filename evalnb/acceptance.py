@@ -6,7 +6,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from evalnb.advice import RULE_ONLY, judges_of
-from evalnb.baseline import count, read_baseline, write_baseline
+from evalnb.baseline import RULES, count, read_baseline, write_baseline
+from evalnb.certificates import counting_scorers, read_certificates
 from evalnb.errors import InputError
 from evalnb.frames import Outcome, to_records
 from evalnb.gate import decide
@@ -64,6 +65,7 @@ def accept_baseline(
         **{name: run.manifest.get(name) for name in kept},
         "tier": run.manifest.get("tier", RULE_ONLY),
         "judges": judges_of(run.scores),
+        "counting": counting_scorers(run.scores),
         "system": {
             "name": run.manifest["system"],
             "fingerprint": run.manifest["system_fingerprint"],
@@ -125,6 +127,7 @@ def _decided_now(golden: GoldenSet, run: Run) -> pd.DataFrame:
         run.scores,
         read_baseline(golden),
         as_of=date.fromisoformat(run.manifest["as_of"]),
+        certificates=read_certificates(golden),
         misses=run.misses,
         outputs=run.outputs,
         mode=run.manifest.get("mode"),
@@ -173,7 +176,8 @@ def baseline_diff(golden: GoldenSet, run: Run) -> list[str]:
 
 
 def _states(counts: pd.DataFrame) -> dict[tuple[str, str], str]:
-    return {(row["case_id"], row["scorer"]): _state(row) for row in to_records(counts)}
+    shown = counts[counts["scorer"] != RULES]
+    return {(row["case_id"], row["scorer"]): _state(row) for row in to_records(shown)}
 
 
 def _state(row: Mapping[str, Any]) -> str:

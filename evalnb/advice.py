@@ -1,9 +1,11 @@
-"""What judges say beside the decision: advice, until a judge has shown that it can be trusted."""
+"""What the gate says of judges: whose verdicts count, and what the others advise."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from evalnb.baseline import CASE, RULES
+from evalnb.certificates import counting_scorers
 from evalnb.findings import Row, finding
 from evalnb.frames import Outcome
 
@@ -13,8 +15,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.baseline import Baseline
+    from evalnb.certificates import Standing
 
-__all__ = ["FULL", "RULE_ONLY", "Tier", "advice_rows", "judge_scorers", "judges_of"]
+__all__ = [
+    "FULL",
+    "RULE_ONLY",
+    "Tier",
+    "advice_rows",
+    "by_basis",
+    "comparable_scorers",
+    "judge_scorers",
+    "judges_of",
+    "same_basis",
+]
 
 Tier = Literal["rule_only", "full"]
 RULE_ONLY: Tier = "rule_only"
@@ -55,8 +68,48 @@ def judges_of(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
     return found
 
 
+def comparable_scorers(scores: pd.DataFrame, baseline: Baseline | None) -> frozenset[str]:
+    """Name the judges' scorers that the same judge scored in the baseline.
+
+    Parameters
+    ----------
+    scores : a scores frame
+    baseline : the accepted run, None before the first
+    """
+    before = (baseline.manifest.get("judges") or {}) if baseline else {}
+    return frozenset(
+        scorer for scorer, judge in judges_of(scores).items() if _same(before.get(scorer), judge)
+    )
+
+
+def same_basis(scores: pd.DataFrame, baseline: Baseline) -> bool:
+    """Tell whether the same judges count in a run and in its baseline."""
+    counting = counting_scorers(scores)
+    before = sorted(baseline.manifest.get("counting") or [])
+    return counting == before and comparable_scorers(scores, baseline).issuperset(counting)
+
+
+def by_basis(counts: pd.DataFrame, *, same: bool) -> pd.DataFrame:
+    """Return counts in which the cases as a whole can be compared.
+
+    Parameters
+    ----------
+    counts : a baseline frame
+    same : whether the same judges count on both sides; if not, what the rules alone say of a case
+        stands for it
+    """
+    by_rules = counts["scorer"] == RULES
+    if same or not by_rules.any():
+        return counts[~by_rules]
+    kept = counts[counts["scorer"] != CASE]
+    return kept.assign(scorer=kept["scorer"].replace({RULES: CASE}))
+
+
 def advice_rows(
-    scores: pd.DataFrame, counts: pd.DataFrame, baseline: Baseline | None
+    scores: pd.DataFrame,
+    counts: pd.DataFrame,
+    baseline: Baseline | None,
+    standings: Mapping[str, Standing],
 ) -> Iterator[Row]:
     """Return a note for each judge's scorer, and for each judge that is another by now.
 
@@ -65,6 +118,7 @@ def advice_rows(
     scores : a scores frame
     counts : a baseline frame of it
     baseline : the accepted run, None before the first
+    standings : scorer to whether its verdicts count, and why
     """
     now = judges_of(scores)
     before = (baseline.manifest.get("judges") or {}) if baseline else {}
@@ -73,7 +127,19 @@ def advice_rows(
             reason = f"{change}: scores of the two do not compare"
             yield finding("judge_changed", Outcome.NOTE, scorer=scorer, reason=reason)
     for scorer in now:
-        yield _advice(scorer, counts, baseline, comparable=_same(before.get(scorer), now[scorer]))
+        said, values = _means(
+            scorer, counts, baseline, comparable=_same(before.get(scorer), now[scorer])
+        )
+        rule, standing = _standing(standings.get(scorer))
+        yield finding(rule, Outcome.NOTE, scorer=scorer, reason=f"{said}. {standing}", **values)
+    if baseline is not None and not same_basis(scores, baseline):
+        names = (counting_scorers(scores), baseline.manifest.get("counting") or [])
+        counting, counted = (", ".join(found) or "no judge" for found in names)
+        reason = (
+            f"{counting} counts now, {counted} in the baseline: cases as a whole are compared by "
+            "their rules alone"
+        )
+        yield finding("counting_changed", Outcome.NOTE, reason=reason)
     if before and not now:
         reason = (
             f"the judges were not asked, so that {', '.join(sorted(before))} are not compared "
@@ -82,24 +148,32 @@ def advice_rows(
         yield finding("not_compared", Outcome.NOTE, reason=reason)
 
 
-def _advice(
+def _means(
     scorer: str, counts: pd.DataFrame, baseline: Baseline | None, *, comparable: bool
-) -> Row:
+) -> tuple[str, dict[str, float]]:
     means = counts.loc[counts["scorer"] == scorer].set_index("case_id")["mean"].dropna()
-    reason = f"mean {means.mean():.2f} over {len(means)} cases"
-    values: dict[str, float] = {"candidate": float(means.mean())} if len(means) else {}
-    if baseline is not None and comparable:
-        old = baseline.counts.loc[baseline.counts["scorer"] == scorer].set_index("case_id")["mean"]
-        both = means.index.intersection(old.dropna().index)
-        if len(both):
-            values = {"baseline": float(old[both].mean()), "candidate": float(means[both].mean())}
-            reason += (
-                f"; over the {len(both)} that the baseline has too, {values['candidate']:.2f} "
-                f"after {values['baseline']:.2f}"
-            )
-    reason = reason if len(means) else "no verdict could be had"
-    reason += ". No certificate: verdicts are advisory"
-    return finding("advisory_judge", Outcome.NOTE, scorer=scorer, reason=reason, **values)
+    if not len(means):
+        return "no verdict could be had", {}
+    said = f"mean {means.mean():.2f} over {len(means)} cases"
+    if baseline is None or not comparable:
+        return said, {"candidate": float(means.mean())}
+    old = baseline.counts.loc[baseline.counts["scorer"] == scorer].set_index("case_id")["mean"]
+    both = means.index.intersection(old.dropna().index)
+    if not len(both):
+        return said, {"candidate": float(means.mean())}
+    values = {"baseline": float(old[both].mean()), "candidate": float(means[both].mean())}
+    return (
+        f"{said}; over the {len(both)} that the baseline has too, {values['candidate']:.2f} "
+        f"after {values['baseline']:.2f}"
+    ), values
+
+
+def _standing(standing: Standing | None) -> tuple[str, str]:
+    """Return rule and words of a note on a judge's scorer."""
+    if standing is not None and standing.counts:
+        return "certified_judge", f"Its verdicts count, {standing.why}"
+    why = "no certificate" if standing is None else standing.why
+    return "advisory_judge", f"{why[0].upper()}{why[1:]}: verdicts are advisory"
 
 
 def _change(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

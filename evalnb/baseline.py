@@ -26,11 +26,22 @@ if TYPE_CHECKING:
 
     from evalnb.golden import GoldenSet
 
-__all__ = ["CASE", "Baseline", "count", "pass_rates", "read_baseline", "write_baseline"]
+__all__ = [
+    "CASE",
+    "RULES",
+    "Baseline",
+    "count",
+    "pass_rates",
+    "read_baseline",
+    "write_baseline",
+]
 
 CASE = "(case)"
 """Stands in the `scorer` column for the case as a whole."""
+RULES = "(rules)"
+"""Stands there for the case by its rules alone, where certified judges decide on the whole too."""
 
+_CASE, _RULES = -1, -2
 _FORMAT = 1
 _REMEDY = "Restore it from git, or accept a baseline anew."
 _COUNTS = ("n_repeats", "n_scored", "n_passed", "n_na")
@@ -67,7 +78,8 @@ def count(scores: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     a baseline frame: a row a case and scorer, and one a case with the scorer `(case)`
-        The case as a whole counts, by its rules, as `evalnb.frames.RESULTS` says.
+        The case as a whole counts as `evalnb.frames.RESULTS` says. Where a certified judge decides
+        too, there is one more a case, `(rules)`, by the rules alone.
     """
     if scores.empty:
         return BASELINE.empty()
@@ -83,19 +95,25 @@ def count(scores: pd.DataFrame) -> pd.DataFrame:
             "passed": passed.fillna(value=False).to_numpy(bool),
             "failed": (~passed.fillna(value=True)).to_numpy(bool),
             "accident": is_accident(scores["na_reason"]).to_numpy(bool),
-            "decides": scores["tier"].ne("judge").fillna(value=True).to_numpy(bool),
+            "is_rule": scores["tier"].ne("judge").fillna(value=True).to_numpy(bool),
+            "certified": scores["advisory"].eq(other=False).fillna(value=False).to_numpy(bool),
             "value": scores["value"].where(passed.notna()).to_numpy("float64", na_value=math.nan),
         }
     )
     # Those of the cases come first, and stay so.
-    counted = pd.concat([_case_counts(rows), _scorer_counts(rows)]).sort_values(
+    parts = [_case_counts(rows, rows["is_rule"] | rows["certified"], _CASE)]
+    if rows["certified"].any():
+        parts.append(_case_counts(rows, rows["is_rule"], _RULES))
+    counted = pd.concat([*parts, _scorer_counts(rows)]).sort_values(
         "case", kind="stable", ignore_index=True
     )
-    of_case = counted["scorer"] < 0
+    scorer = pd.Series(names.take(counted["scorer"].clip(lower=0).to_numpy()))
+    for code, name in ((_CASE, CASE), (_RULES, RULES)):
+        scorer = scorer.mask(counted["scorer"] == code, name)
     return BASELINE.check(
         counted.assign(
             case_id=case_ids.take(counted["case"].to_numpy()),
-            scorer=pd.Series(names.take(counted["scorer"].to_numpy())).mask(of_case, CASE),
+            scorer=scorer,
             n_na=counted["n_repeats"] - counted["n_scored"],
         ).drop(columns="case")
     )
@@ -176,10 +194,10 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _case_counts(rows: pd.DataFrame) -> pd.DataFrame:
-    """Count the repeats of each case as a whole; its scorer is -1."""
+def _case_counts(rows: pd.DataFrame, decides: pd.Series, scorer: int) -> pd.DataFrame:
+    """Count the repeats of each case as a whole, by the rows that decide."""
     states = ["scored", "failed", "accident"]
-    rows = rows.assign(**{name: rows[name] & rows["decides"] for name in states})
+    rows = rows.assign(**{name: rows[name] & decides for name in states})
     repeats = rows.groupby(["case", "repeat"], sort=False)[states].any()
     repeats["scored"] &= ~repeats["accident"]
     repeats["passed"] = repeats["scored"] & ~repeats["failed"]
@@ -188,7 +206,7 @@ def _case_counts(rows: pd.DataFrame) -> pd.DataFrame:
         n_repeats=("scored", "size"), n_scored=("scored", "sum"), n_passed=("passed", "sum")
     )
     rates = counts["n_passed"] / counts["n_scored"].where(counts["n_scored"] > 0)
-    return counts.assign(scorer=-1, mean=rates).reset_index()
+    return counts.assign(scorer=scorer, mean=rates).reset_index()
 
 
 def _scorer_counts(rows: pd.DataFrame) -> pd.DataFrame:

@@ -15,8 +15,9 @@ import sys
 import traceback
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,6 +25,9 @@ from typer.core import TyperGroup
 import evalnb
 from evalnb.errors import EvalnbError, InputError
 from evalnb.places import place, shown_from_here
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["app", "main"]
 
@@ -173,6 +177,7 @@ def run(
     """Run a suite, score it, compare it with its baseline and decide."""
     _folder(suite)
     golden = evalnb.read_golden(suite)
+    override = evalnb.find_override(os.environ, golden.folder)
     day = _day(as_of)
     under_test = evalnb.load_system(golden, system)
     given: dict[str, Any] = {
@@ -220,6 +225,7 @@ def run(
             budget_usd=budget_usd,
             tier=tier,
             judge_repeats=judge_repeats,
+            override=override,
         )
         evalnb.write_run(folder, evaluated)
     report = evalnb.read_report(folder)
@@ -237,6 +243,36 @@ def run(
 
 
 @app.command()
+def certify(
+    suite: Suite,
+    run: Annotated[
+        Path | None,
+        typer.Argument(parser=place, metavar="RUN", help="A run with judges; the newest if none."),
+    ] = None,
+    rater: Annotated[
+        list[str] | None, typer.Option(help="Whose labels count; may be repeated.")
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, max=366, help="How long it holds.")] = 35,
+    as_of: AsOf = None,
+    results: ResultsRoot = None,
+) -> None:
+    """Write down how far the judges agree with people; verdicts of those that do count."""
+    if os.environ.get("CI"):
+        raise InputError("a judge is not certified in CI: do it at a desk, and have it reviewed")
+    golden = evalnb.read_golden(suite)
+    folder = run or evalnb.latest_run(golden, results)
+    labels, problems = evalnb.read_labels(golden, rater or None)
+    for problem in problems:
+        _say(f"  warning: {_printable(str(problem))}", err=True)
+    found = evalnb.certify(golden, evalnb.read_run(folder), labels, issued=_day(as_of), days=days)
+    for certificate in found:
+        for line in evalnb.describe_certificate(certificate):
+            _say(_printable(line))
+        path = evalnb.write_certificate(golden, certificate)
+    _say(f"review and commit {shown_from_here(path)}")
+
+
+@app.command()
 def estimate(
     suite: Suite,
     system: SystemName = None,
@@ -246,17 +282,14 @@ def estimate(
     runs_per_month: Annotated[
         int | None, typer.Option(min=1, help="Say what so many runs a month cost.")
     ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Let the API count tokens, which is free.")
+    ] = False,
 ) -> None:
-    """Say what a live run is going to cost; nothing is asked."""
+    """Say what a live run is going to cost; without --count nothing is asked."""
     golden = evalnb.read_golden(suite)
-    expected = evalnb.forecast(
-        golden,
-        evalnb.load_system(golden, system),
-        evalnb.read_baseline(golden),
-        evalnb.suite_judges(golden) if tier == "full" else (),
-        repeats=repeats or golden.settings.repeats,
-        judge_repeats=judge_repeats or golden.settings.judging.repeats,
-    )
+    under_test = evalnb.load_system(golden, system)
+    expected = _forecast(golden, under_test, tier, repeats, judge_repeats, counted=count)
     for line in evalnb.describe_forecast(expected, runs_per_month):
         _say(_printable(line))
 
@@ -360,6 +393,8 @@ def check(suite: Suite) -> None:
         _say(f"    {row['n']:>5}  {_printable(row['value'])}")
     ages = evalnb.case_ages(golden, datetime.now(UTC).date())
     warnings += [*evalnb.suite_warnings(golden, baseline), *evalnb.age_warnings(ages)]
+    if golden.folder:
+        warnings += _judge_warnings(golden)
     for warning in warnings:
         _say(f"  warning: {_printable(warning)}")
 
@@ -569,19 +604,42 @@ def _confirm_cost(
     yes: bool,
 ) -> None:
     """Say what a live run is going to cost; ask where a person sits at the terminal."""
-    expected = evalnb.forecast(
+    expected = _forecast(golden, system, tier, repeats, judge_repeats, counted=True)
+    for line in evalnb.describe_forecast(expected):
+        _say(_printable(line), err=True)
+    costs = bool(expected["cost_usd"].fillna(1).gt(0).any())
+    if costs and not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("Run it?", abort=True, err=True)
+
+
+def _judge_warnings(golden: evalnb.GoldenSet) -> list[str]:
+    """Hold the judges against the suite; say what to know of them before they are asked."""
+    models = [getattr(system, "model", None) for system in evalnb.suite_systems(golden)]
+    return evalnb.describe_judges(evalnb.Judging(golden).judges, filter(None, models))
+
+
+def _forecast(
+    golden: evalnb.GoldenSet,
+    system: Any,
+    tier: str,
+    repeats: int | None,
+    judge_repeats: int | None,
+    *,
+    counted: bool,
+) -> pd.DataFrame:
+    count = None
+    if counted and golden.folder is not None:
+        live = evalnb.Cassettes(golden.folder / "cassettes", "live")
+        count = partial(evalnb.count_tokens, cassettes=live)
+    return evalnb.forecast(
         golden,
         system,
         evalnb.read_baseline(golden),
         evalnb.suite_judges(golden) if tier == "full" else (),
         repeats=repeats or golden.settings.repeats,
         judge_repeats=judge_repeats or golden.settings.judging.repeats,
+        count=count,
     )
-    for line in evalnb.describe_forecast(expected):
-        _say(_printable(line), err=True)
-    costs = bool(expected["cost_usd"].fillna(1).gt(0).any())
-    if costs and not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("Run it?", abort=True, err=True)
 
 
 def _check_systems(golden: evalnb.GoldenSet) -> list[str]:

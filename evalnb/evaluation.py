@@ -6,15 +6,23 @@ import platform
 import shlex
 import subprocess
 from contextlib import closing, nullcontext
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from evalnb.advice import FULL, RULE_ONLY, Tier, judges_of
+from evalnb.advice import FULL, RULE_ONLY, Tier, by_basis, judges_of, same_basis
 from evalnb.baseline import pass_rates, read_baseline
 from evalnb.cassettes import Cassettes, Mode
+from evalnb.certificates import (
+    counting_scorers,
+    read_certificates,
+    standings,
+    with_standing,
+)
+from evalnb.corrected import corrected_by_labels
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.rollout import Override
     from evalnb.runner import Progress
     from evalnb.systems import DirectSystem, System
     from evalnb.transport import Upstream
@@ -62,6 +71,7 @@ def evaluate(
     budget_usd: float | None = None,
     tier: Tier = RULE_ONLY,
     judge_repeats: int | None = None,
+    override: Override | None = None,
 ) -> Run:
     """Run a suite, score it and decide.
 
@@ -76,6 +86,7 @@ def evaluate(
     folder : of the run; a live run keeps its journal there, and is taken up from it
     tier : `rule_only`, or `full` to ask the judges about what the rules let through
     judge_repeats : how often each verdict is asked for; by default what the suite says
+    override : somebody's decision to let this run pass
 
     Returns
     -------
@@ -89,7 +100,9 @@ def evaluate(
     if golden.folder is None:
         raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
     repeats = repeats or golden.settings.repeats
-    read_baseline(golden), read_waivers(golden), scorers_fingerprint(golden)  # before any cost
+    # What cannot be used is said before any cost.
+    read_baseline(golden), read_waivers(golden), scorers_fingerprint(golden)
+    read_certificates(golden)
     judging = None
     if tier == FULL:
         asked = None if upstream == "auto" else upstream
@@ -140,6 +153,7 @@ def evaluate(
             "record_command": _record_command(golden, system, repeats, tier),
         },
         as_of=as_of,
+        override=override,
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
     )
@@ -153,6 +167,7 @@ def decided_run(
     about: Mapping[str, Any],
     *,
     as_of: date,
+    override: Override | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
 ) -> Run:
@@ -166,7 +181,7 @@ def decided_run(
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
     as_of : the day that waivers are compared with
-    unused_cassettes, without_requests : as for `evalnb.decide`
+    override, unused_cassettes, without_requests : as for `evalnb.decide`
 
     Raises
     ------
@@ -174,9 +189,12 @@ def decided_run(
         If a file of the suite or a cassette cannot be used.
     """
     baseline, waivers = read_baseline(golden), read_waivers(golden)
+    certificates = read_certificates(golden)
     verdicts = judging.frame(about["run_id"]) if judging else VERDICTS.empty()
     judges = judging.judges if judging else None
     scores = score(golden, outputs, verdicts=verdicts, judges=judges)
+    standing = standings(scores, certificates, as_of)
+    scores = with_standing(scores, standing)
     results = summarize(golden, outputs, scores)
     misses = cassettes.misses_frame()
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
@@ -187,14 +205,18 @@ def decided_run(
         baseline,
         as_of=as_of,
         waivers=waivers,
+        certificates=certificates,
         misses=misses,
         system_fingerprint=about["system_fingerprint"],
         outputs=outputs,
         mode=about["mode"],
         unused_cassettes=unused_cassettes,
         without_requests=without_requests,
+        override=override,
     )
-    rates = pass_rates(baseline.counts) if baseline else None
+    rates = None
+    if baseline is not None:
+        rates = pass_rates(by_basis(baseline.counts, same=same_basis(scores, baseline)))
     return Run(
         manifest={
             **about,
@@ -204,9 +226,13 @@ def decided_run(
             "settings_fingerprint": golden.settings.fingerprint,
             "scorers_fingerprint": scorers_fingerprint(golden),
             "judges": judges_of(scores),
+            "counting": counting_scorers(scores),
+            "corrected": to_records(corrected_by_labels(golden, scores)) if judging else [],
+            "standings": {scorer: found.why for scorer, found in standing.items()},
             "judge_repeats": judging.repeats if judging else None,
             "judge_cache_shortfalls": _shortfalls(judging),
             "as_of": as_of.isoformat(),
+            "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
             **_about_outputs(outputs, scores, verdicts),

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from evalnb.advice import judge_scorers
-from evalnb.baseline import CASE, count
+from evalnb.baseline import CASE, RULES, count
 from evalnb.errors import nearest_name
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.frames import Outcome
@@ -73,7 +73,7 @@ def proposed_floors(golden: GoldenSet, run: Run) -> dict[str, float]:
     scorer, `(case)` for the pass rate of cases, to a floor, cut off to three digits
     """
     counts = count(run.scores)
-    known = set(golden.settings.gate.floors) | judge_scorers(run.scores, None)
+    known = {*golden.settings.gate.floors, *judge_scorers(run.scores, None), RULES}
     scorers = sorted(set(counts["scorer"]) - known)
     means = {scorer: _means(counts, scorer) for scorer in scorers}
     return {

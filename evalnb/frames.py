@@ -120,8 +120,8 @@ def is_accident_record(record: Mapping[str, Any]) -> bool:
 
 
 def is_advisory_record(record: Mapping[str, Any]) -> bool:
-    """Tell whether a record of a score is a judge's: without a certificate it is advice."""
-    return record.get("tier") == "judge"
+    """Tell whether a record of a score is a judge's that has no valid certificate."""
+    return record.get("tier") == "judge" and record.get("advisory") is not False
 
 
 class Outcome(StrEnum):
@@ -366,6 +366,7 @@ SCORES = FrameSchema(
         "judge_model": "string",
         "judge_model_answered": "string",
         "judge_fingerprint": "string",
+        "advisory": "boolean",
         "cost_usd": "Float64",
         "na_reason": "string",
         "error": "string",
@@ -375,7 +376,8 @@ SCORES = FrameSchema(
 """A row a case, repeat and scorer. `value` is in [0, 1]; `tier` is `rule` or `judge`.
 
 A judge with several axes has a row for each; `raw_value` is then the score as it was answered,
-`cost_usd` the row's share of what its calls cost.
+`cost_usd` the row's share of what its calls cost. `advisory` is False for a judge's score that
+counts by its certificate; other scores of judges are advice.
 """
 
 VERDICTS = FrameSchema(
@@ -471,8 +473,9 @@ RESULTS = FrameSchema(
 )
 """A row a case.
 
-A repeat is scored when a rule decided on it and no rule's score of it is NA by accident; it
-passes when no rule fails. What judges say is in `mean_scores` and `reasons`, and decides nothing. `state` is `pass`, `fail` or `unstable` over the scored repeats, NA
+A repeat is scored when something decided on it and nothing that decides is NA by accident; it
+passes when nothing that decides fails. Rules decide, and judges with a valid certificate; what
+others say is in `mean_scores` and `reasons` alone. `state` is `pass`, `fail` or `unstable` over the scored repeats, NA
 without any; `passed` is True only for `pass`. `mean_scores` maps scorer to mean value, `reasons`
 lists the reasons of failed and missing scores, tokens and cost are totals over repeats, latency
 is their mean.

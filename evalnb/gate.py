@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from evalnb.advice import advice_rows, judge_scorers
+from evalnb.advice import (
+    advice_rows,
+    by_basis,
+    comparable_scorers,
+    judge_scorers,
+    same_basis,
+)
 from evalnb.baseline import CASE, count
+from evalnb.certificates import counting_scorers, standings
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.floors import floor_rows
 from evalnb.frames import (
@@ -25,6 +32,7 @@ from evalnb.frames import (
     to_records,
 )
 from evalnb.limits import limit_rows
+from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +40,9 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.cassettes import Mode
+    from evalnb.certificates import Certificate
     from evalnb.golden import GoldenSet
+    from evalnb.rollout import Override
     from evalnb.waivers import Waiver
 
 __all__ = ["decide", "exit_code", "outcome"]
@@ -57,7 +67,13 @@ _RULES = (
     "floor",
     "limits",
     "waiver",
+    "override",
+    "override_ignored",
+    "shadow_mode",
+    "shadow_mode_ignored",
     "judge_changed",
+    "counting_changed",
+    "certified_judge",
     "advisory_judge",
     "waiver_ignored",
     "waived",
@@ -80,22 +96,24 @@ def decide(
     *,
     as_of: date,
     waivers: Sequence[Waiver] = (),
+    certificates: Sequence[Certificate] = (),
     misses: pd.DataFrame | None = None,
     system_fingerprint: str | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
     outputs: pd.DataFrame | None = None,
     mode: Mode | None = None,
+    override: Override | None = None,
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
     Parameters
     ----------
     golden : the cases of the run, with the thresholds of the suite
-    scores : a scores frame
+    scores : a scores frame; a judge's score counts where its `advisory` is False
     baseline : the accepted run, None before the first
-    as_of : the day that waivers are compared with
-    waivers : of the suite
+    as_of : the day that waivers and certificates are compared with
+    waivers, certificates : of the suite
     misses : a misses frame of the run
     system_fingerprint : of the system that ran
     unused_cassettes : keys that nothing asked for
@@ -103,22 +121,27 @@ def decide(
         the client that the system was given
     outputs : an outputs frame of the run; without it, no limit is held against the baseline
     mode : of the run; latency is compared where it is `live`
+    override : somebody's decision to let this run pass; it changes the exit code, and no finding
 
     Returns
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `safety`, `regression`,
-        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `judge_changed`,
-        `advisory_judge`, `waiver_ignored`, `waived`,
+        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `override`, `shadow_mode`,
+        the same with `_ignored`, `judge_changed`,
+        `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
         `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
         scored is inconclusive.
 
     Notes
     -----
-    What judges say is advice: it is noted, and blocks nothing. Verdicts that are missing by
-    accident count towards the suite's budget all the same.
+    What a judge without a valid certificate says is advice: it is noted, and blocks nothing.
+    Verdicts that are missing by accident count towards the suite's budget all the same. What a
+    certified judge says is held against the baseline like a rule, where the same judge gave the
+    verdicts there. Cases as a whole are compared by their rules alone where other judges count
+    now than in the baseline.
 
     In a red-team suite each case that fails blocks by rule `safety`, whether or not it failed in
     the baseline; waivers have no effect there, and no value may be missing by accident.
@@ -137,16 +160,22 @@ def decide(
     ]
     if not rows and scores["passed"].isna().all():
         rows.append(finding("na", Outcome.INCONCLUSIVE, reason="nothing was scored"))
-    counted = count(scores)
-    advisory = judge_scorers(scores, baseline)
+    same = baseline is None or same_basis(scores, baseline)
+    counted = by_basis(count(scores), same=same)
+    judged = judge_scorers(scores, baseline)
+    advisory = judged.difference(counting_scorers(scores))
     counts = counted[~counted["scorer"].isin(advisory)]
-    rows += advice_rows(scores, counted, baseline)
+    rows += advice_rows(scores, counted, baseline, standings(scores, certificates, as_of))
     if baseline is None:
         rows.append(finding("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
     else:
         held = () if red_team else [waiver for waiver in waivers if waiver.holds(as_of)]
-        before = baseline.counts[~baseline.counts["scorer"].isin(advisory)]
-        comparison = _Comparison(golden, unsettled, counts, before, held)
+        left_out = advisory | (judged - comparable_scorers(scores, baseline))
+        now, before = (
+            side[~side["scorer"].isin(left_out)]
+            for side in (counts, by_basis(baseline.counts, same=same))
+        )
+        comparison = _Comparison(golden, unsettled, now, before, held)
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
@@ -157,6 +186,7 @@ def decide(
     if red_team:
         rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
     rows += _expired(waivers, as_of)
+    rows += rollout_rows(golden.settings, override, as_of)
     if unused_cassettes:
         reason = (
             f"no case asks for {len(unused_cassettes)} of the cassettes: "
@@ -182,10 +212,15 @@ def outcome(decision: pd.DataFrame) -> Outcome:
 
 
 def exit_code(decision: pd.DataFrame) -> int:
-    """Return the exit code of a decision: 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss."""
-    if (decision["rule"] == "miss").any():
-        return 3
-    return {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 2}[outcome(decision)]
+    """Return the exit code of a decision: 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss.
+
+    An override makes any of them 0, shadow mode a 1, unless an answer is unsafe.
+    """
+    rules = set(decision["rule"])
+    found = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 2}[outcome(decision)]
+    code = 3 if "miss" in rules else found
+    is_open = OVERRIDE in rules or (SHADOW in rules and code == 1)
+    return 0 if is_open and "safety" not in rules else code
 
 
 _NO_BASELINE = (
@@ -472,7 +507,10 @@ def _beside(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
 def _unsettled(scores: pd.DataFrame) -> list[Row]:
     """Return the scores that fail or are missing, by repeat."""
     open_ones = scores[scores["na_reason"].notna() | ~scores["passed"].fillna(value=True)]
-    columns = ["case_id", "repeat", "scorer", "tier", "passed", "reason", "na_reason", "error"]
+    columns = [
+        *("case_id", "repeat", "scorer", "tier", "advisory", "passed", "reason"),
+        *("na_reason", "error"),
+    ]
     return to_records(open_ones[columns].sort_values("repeat", kind="stable"))
 
 

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -63,6 +64,8 @@ class GateSettings(BaseModel):
     """How much longer than the baseline's the answers may be, in output tokens."""
     max_latency_ratio: Ratio = 1.2
     """How much slower than the baseline's live answers may be."""
+    shadow_until: date | None = None
+    """Up to this day what blocks is reported only, unsafe answers excepted."""
 
 
 class LiveSettings(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from evalnb.runner import model_access, run_sync, upstream_of
 from evalnb.scoring import fails_a_rule, suite_own_scorers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -44,6 +44,8 @@ _USAGE = {
 }
 
 
+_LONGEST_WAIT_S = 30.0
+"""A first request that takes longer holds up no other."""
 _FIRST_CALLS = 5
 """Where none of so many first requests is one that the API accepts, no other will be."""
 
@@ -97,6 +99,7 @@ class Judging:
         self._mode = "replay"
         self._control = RunControl()
         self._n_refused = 0
+        self._scouts = _Scouts()
 
     def begin(
         self, cassettes: Cassettes, control: RunControl, pace: Pace, concurrency: int
@@ -176,7 +179,8 @@ class Judging:
 
         async def once(asked: Mapping[str, Any], binding: Binding) -> None:
             try:
-                found = await ask(access, request, schema, binding)
+                async with self._turn(judge, part):
+                    found = await ask(access, request, schema, binding)
             except EvalnbError as error:
                 self._control.stop(
                     error if isinstance(error, InputError) else InputError(str(error))
@@ -195,6 +199,15 @@ class Judging:
                     else:
                         group.start_soon(once, asked, binding)
 
+    @asynccontextmanager
+    async def _turn(self, judge: Judge, part: str) -> AsyncIterator[None]:
+        """Let a first request of a kind through alone, where a prompt cache may serve others."""
+        if self._mode == "replay" or self.collects or judge.model == LOCAL_MODEL:
+            yield
+            return
+        async with self._scouts.turn((judge.name, part)):
+            yield
+
     def _check_first(self, found: Mapping[str, Any]) -> None:
         """Stop a run in which the API accepts no request of the judges."""
         self._n_refused += found.get("na_reason") == NaReason.BAD_REQUEST
@@ -205,6 +218,32 @@ class Judging:
                     f"{found['error']}"
                 )
             )
+
+
+class _Scouts:
+    """Sends the first request of a kind ahead.
+
+    Those that follow find its fixed text in the prompt cache, which costs a tenth of writing it,
+    and its schema compiled.
+    """
+
+    def __init__(self) -> None:
+        self._back: dict[tuple[str, str], anyio.Event] = {}
+
+    @asynccontextmanager
+    async def turn(self, kind: tuple[str, str]) -> AsyncIterator[None]:
+        """Wait for the first of a kind; it itself does not wait."""
+        back = self._back.get(kind)
+        if back is not None:
+            with anyio.move_on_after(_LONGEST_WAIT_S):
+                await back.wait()
+            yield
+            return
+        back = self._back[kind] = anyio.Event()
+        try:
+            yield
+        finally:
+            back.set()
 
 
 def batches_of(golden: GoldenSet, mode: Mode, folder: Path | None) -> Path | None:

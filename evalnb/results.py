@@ -137,6 +137,7 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
         scores=records["scores"],
         decision=decision,
         misses=run.misses,
+        exit_code=run.exit_code,
     )
     write_atomically(folder / "junit.xml", xml.encode())
     text = summary(

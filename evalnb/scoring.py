@@ -371,7 +371,7 @@ def _stop_note(stop_reason: str | None) -> str:
 
 
 _TAKEN = ("latency_ms", "input_tokens", "output_tokens", "cost_usd")
-_DECIDED = ("scorer", "tier", "value", "passed", "reason", "na_reason", "error")
+_DECIDED = ("scorer", "tier", "advisory", "value", "passed", "reason", "na_reason", "error")
 
 
 def _by_case(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -437,8 +437,8 @@ def repeat_passes(scores: Iterable[Mapping[str, Any]]) -> list[bool]:
     Returns
     -------
     in the order of the repeats
-        A repeat is scored when it has a verdict and nothing of it is missing by accident. What a
-        judge says is advice, and decides on no repeat.
+        A repeat is scored when something decided on it and nothing that decides is missing by
+        accident. A judge without a valid certificate decides on no repeat.
     """
     repeats: dict[int, list[Mapping[str, Any]]] = {}
     for row in scores:

@@ -107,6 +107,7 @@ def test_the_first_run_is_accepted_though_nothing_was_decided(tmp_path: Path) ->
         "outputs_sha256": digest,
         "settings_fingerprint": None,
         "suite": "shop",
+        "counting": [],
         "run_id": "run",
         "golden_version": golden.version,
         "mode": "replay",

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
 
+from evalnb.cassettes import Cassettes
 from evalnb.costs import cache_shortfalls, estimated_tokens, monthly_usd, usage_by_model
+from evalnb.counting import count_tokens
 from evalnb.forecast import forecast
 from evalnb.frames import OUTPUTS, VERDICTS
+from evalnb.jsontext import dump_json
 from evalnb.judges import JudgeFile, suite_judges
 from evalnb.judges.judge import AxesJudge
 from evalnb.prices import min_cacheable_tokens
-from evalnb.reports.verdicts import describe_forecast, family, judge_noise
-from evalnb.systems import load_system
+from evalnb.reports.verdicts import describe_forecast, describe_judges, family, judge_noise
+from evalnb.systems import PromptSystem, load_system
+from tests.standin import StandIn
 from tests.suites import make_suite
+from tests.upstreams import FakeUpstream, LoopbackUpstream, error
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from evalnb.golden import GoldenSet
 
 
 def test_a_month_of_a_known_schedule_costs_what_arithmetic_says() -> None:
@@ -106,6 +114,75 @@ def test_a_forecast_counts_calls_and_prices_them(tmp_path: Path) -> None:
     lines = describe_forecast(found, 150)
     assert lines[0].startswith("system claude-haiku-5-5: about 4 calls")
     assert lines[-1].endswith("a month of 150 runs")
+
+
+def greetings(folder: Path, n: int) -> GoldenSet:
+    return make_suite(
+        folder / "shop",
+        [
+            {"id": f"c{i}", "input": "Hi" * i, "must_contain": ["x"], "tools": []}
+            for i in range(1, n + 1)
+        ],
+    )
+
+
+def requests_of(golden: GoldenSet) -> list[dict[str, Any]]:
+    system = load_system(golden)
+    assert isinstance(system, PromptSystem)
+    return [system.request(case) for case in golden]
+
+
+def test_what_is_counted_replaces_the_guess(tmp_path: Path) -> None:
+    golden = greetings(tmp_path, 3)
+    found = forecast(golden, load_system(golden), None, repeats=2, count=lambda _: [100, None, 300])
+    guessed = forecast(golden, load_system(golden), None)["input_tokens"].tolist()
+    by_bytes = [estimated_tokens(dump_json(request)) for request in requests_of(golden)]
+    assert guessed == [sum(by_bytes)]
+    # two are counted; the third has as many tokens a byte as they have
+    third = round(by_bytes[1] * 400 / (by_bytes[0] + by_bytes[2]))
+    assert found["input_tokens"].tolist() == [2 * (100 + third + 300)]
+    assert found["n_counted"].tolist() == [2]
+    assert "(by the API's count of 2 requests)" in describe_forecast(found)[0]
+
+
+def test_a_large_suite_is_counted_in_part(tmp_path: Path) -> None:
+    golden = greetings(tmp_path, 50)
+    seen: list[Any] = []
+
+    def count(asked: Sequence[Mapping[str, Any]]) -> list[int | None]:
+        seen.extend(asked)
+        return [10] * len(asked)
+
+    found = forecast(golden, load_system(golden), None, count=count)
+    assert len(seen) == 20
+    assert found["n_counted"].tolist() == [20]
+
+
+def test_the_api_counts_the_tokens_of_requests(tmp_path: Path) -> None:
+    golden = greetings(tmp_path, 3)
+    requests = requests_of(golden)
+    with StandIn() as standin:
+        found = count_tokens(
+            requests, Cassettes(tmp_path / "none", "live"), LoopbackUpstream(standin.url)
+        )
+    counts = [0 if count is None else count for count in found]
+    assert 0 < counts[0] <= counts[1] <= counts[2]  # the longer has the more
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_cannot_be_counted_is_none(tmp_path: Path) -> None:
+    golden = greetings(tmp_path, 2)
+    requests = requests_of(golden)
+    refuses = FakeUpstream(error(404, "not_found_error"))
+    assert count_tokens(requests, Cassettes(tmp_path / "none", "live"), refuses) == [None, None]
+
+
+def test_judges_are_warned_of_before_they_are_asked() -> None:
+    judge = AxesJudge("axes", JudgeFile(kind="axes", system="x" * 40), "claude-haiku-4-5")
+    kin, short = describe_judges([judge], ["claude-opus-5-5", "smollm2"])
+    assert kin.startswith("the judge claude-haiku-4-5 is of one family with claude-opus-5-5, which")
+    assert short.startswith("nothing of the judge axes is cached")
+    assert describe_judges([], ["claude-opus-5-5"]) == []
 
 
 def test_models_of_one_family_are_told_by_their_name() -> None:

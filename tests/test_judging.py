@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -33,6 +34,7 @@ from tests.upstreams import FakeUpstream, LoopbackUpstream, message
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import httpx2
     import pandas as pd
 
     from evalnb.golden import GoldenSet
@@ -111,6 +113,36 @@ def test_a_case_that_no_rule_fails_is_judged_by_everybody(tmp_path: Path) -> Non
     given = [row for row in rows if "na_reason" not in row]
     assert all(row["judge_model_answered"] == "claude-haiku-5-5" for row in given)
     assert all(0 <= row["value"] <= 1 and row["reason"] for row in given)
+
+
+class SlowUpstream(FakeUpstream):
+    """Takes a while for each answer, and remembers how many requests were under way."""
+
+    def __init__(self, *answers: Any) -> None:
+        super().__init__(*answers)
+        self.under_way: list[int] = []
+        self._n = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._n += 1
+        self.under_way.append(self._n)
+        await asyncio.sleep(0.05)
+        self._n -= 1
+        return self.handle_request(request)
+
+
+def test_the_first_request_of_a_judge_goes_ahead_of_the_others(tmp_path: Path) -> None:
+    golden = shop(tmp_path, SETTINGS.replace('"rubric", ', ""), n=12)
+    outputs = OUTPUTS.build(
+        {"case_id": case.id, "repeat": 1, "text": "It is on its way.", "output_hash": case.id}
+        for case in golden
+    )
+    upstream = SlowUpstream(message("no verdict"))
+    asked = Cassettes(tmp_path / "none", "live")
+    found = judge_outputs(golden, outputs, cassettes=asked, upstream=upstream)
+    assert len(found) == len(upstream.under_way) == 12
+    assert upstream.under_way[:2] == [1, 1]
+    assert max(upstream.under_way) > 2
 
 
 def test_a_case_may_ask_to_be_judged_always(tmp_path: Path) -> None:

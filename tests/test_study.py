@@ -183,7 +183,7 @@ def test_the_notebook_runs_on_each_input(data: str, tmp_path: Path) -> None:
     copy_of_support(tmp_path)
     done = execute(tmp_path, {"data": data})
     said = "\n".join(done)
-    assert said.count("What it shows.") == said.count("What to do.") == 9
+    assert said.count("What it shows.") == said.count("What to do.") == 10
     assert ("There are no labels" in said) == (data == "golden/support")
 
 

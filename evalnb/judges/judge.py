@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -199,7 +199,8 @@ class Judge(ABC):
     def fingerprint(self) -> str:
         """Hash of all that makes the judge what it is, 12 hex digits.
 
-        That is its model, texts, axes and parameters, and how its answers are read.
+        That is its model, texts, axes and parameters, and how its answers are read; of a subclass
+        its code and its own fields too, which need a `repr` that says all of them.
         """
         content = {
             "file": self.file.model_dump(mode="json", exclude={"model"}),
@@ -208,8 +209,19 @@ class Judge(ABC):
             "template": self.file.template or self.template,
             "source": "" if _is_of_the_package(type(self)) else made_of(type(self)),
             "parser": PARSER_VERSION,
+            **self._own_fields(),
         }
-        return fingerprint(json.dumps(content, sort_keys=True))
+        return fingerprint(json.dumps(content, sort_keys=True, default=repr))
+
+    def _own_fields(self) -> dict[str, Any]:
+        """Return what a subclass holds beside the fields of every judge."""
+        shared = {item.name for item in fields(Judge)}
+        own = {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if item.name not in shared and item.compare
+        }
+        return {"fields": own} if own else {}
 
 
 _SCORE = {"enum": list(range(_LOW, _HIGH + 1))}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb.agreement import USABLE
+from evalnb.reports.agreement_words import agreement_advice, kappa_sentence
 from evalnb.reports.numbers import count, decimal, difference, milliseconds, money
 from evalnb.reports.numbers import tokens as number
 from evalnb.reports.text import listing, one_line, visible
@@ -33,9 +34,11 @@ __all__ = [
     "kappa_caption",
     "labels_caption",
     "slice_caption",
+    "statistics_caption",
     "study_notes",
 ]
 
+_NO_PATTERN = "No known pattern stands out: read where they lie furthest apart."
 _GRADES = {"strong": "strong", "usable": "usable", "revise": "not usable yet"}
 _FEW = 50
 _WIDTH = 100
@@ -60,6 +63,24 @@ def kappa_caption(decided: pd.DataFrame) -> str:
         f"end of its interval the judge is {'; '.join(parts)}."
     )
     return _two(shows, _kappa_advice(decided, by_grade))
+
+
+def statistics_caption(decided: pd.DataFrame, statistics: pd.DataFrame) -> str:
+    """Say what the table of statistics shows, axis by axis.
+
+    Parameters
+    ----------
+    decided : as `evalnb.agreement.decisions` gives it
+    statistics : as `evalnb.agreement.agreement` gives it
+    """
+    if decided.empty:
+        return _two("There are no statistics yet.", "Label answers that the judge judged.")
+    shows = [f"{_name(row['axis'])}: {kappa_sentence(row)}" for row in records(decided)]
+    found = {
+        _name(axis): agreement_advice(rows) for axis, rows in statistics.groupby("axis", sort=False)
+    }
+    advice = [f"{axis}: {' '.join(lines)}" for axis, lines in found.items() if lines]
+    return _two("\n".join(shows), "\n".join(advice) or _NO_PATTERN)
 
 
 def labels_caption(decided: pd.DataFrame) -> str:
@@ -380,7 +401,8 @@ def _choice(axis: Any, rows: pd.DataFrame, best: pd.Series) -> Iterable[str]:
 
 
 def _two(shows: str, do: str) -> str:
-    return "\n".join(map(_filled, (f"What it shows. {shows}", f"What to do. {do}")))
+    said = (f"What it shows. {shows}", f"What to do. {do}")
+    return "\n".join(_filled(line) for text in said for line in text.split("\n"))
 
 
 def _filled(text: str) -> str:

@@ -10,6 +10,7 @@ from evalnb.frames import Outcome, to_records
 from evalnb.reports.numbers import count, difference, interval, money, pass_rate, rate, tokens
 from evalnb.reports.text import cell_text, listing
 from evalnb.reports.views import words
+from evalnb.rollout import OVERRIDE, SHADOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,8 +67,10 @@ def why(outcome: str, exit_code: int, decision: pd.DataFrame, misses: pd.DataFra
         rows = decision[decision["outcome"] == kind]
         if len(rows):
             parts.append(f"{count(len(rows), one, many)}: {_rules(rows)}.")
-    if outcome == Outcome.FAIL and exit_code == 0:
-        parts.append("Reported only: the exit code is 0 all the same.")
+    if outcome != Outcome.PASS and exit_code == 0:
+        opened = decision[decision["rule"].isin([OVERRIDE, SHADOW])]
+        reasons = "; ".join(cell_text(reason, limit=600) for reason in opened["reason"])
+        parts.append(f"The exit code is 0 all the same: {reasons}.")
     return " ".join(parts or ["Nothing blocks."] * (outcome == Outcome.PASS))
 
 

@@ -68,7 +68,7 @@ def describe_failing(run: Run) -> str:
 def _lines(run: Run) -> Iterator[str]:
     manifest = run.manifest
     overall = next(row for row in to_records(run.slices) if row["slice"] == "all")
-    yield f"{manifest['suite']}: {_WORDS[run.exit_code]}"
+    yield f"{manifest['suite']}: {_word(run)}"
     yield f"  {_rates(overall)}"
     yield "  " + one_line(
         f"system {manifest['system']}, {manifest['mode']}, "
@@ -95,6 +95,13 @@ def _lines(run: Run) -> Iterator[str]:
     if len(run.misses) and manifest.get("record_command"):
         yield f"  Record what is missing: {one_line(manifest['record_command'])}"
     yield from _findings(decision, Outcome.NOTE, "note")
+
+
+def _word(run: Run) -> str:
+    if run.exit_code or run.outcome == Outcome.PASS:
+        return _WORDS[run.exit_code]
+    code = {Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 2}[Outcome(run.outcome)]
+    return f"{_WORDS[code]}, exit code 0 all the same"
 
 
 def _hidden(results: Iterable[Mapping[str, Any]]) -> frozenset[str]:

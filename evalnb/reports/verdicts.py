@@ -6,24 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evalnb.certificates import USABLE
+from evalnb.costs import cache_shortfalls
 from evalnb.frames import BY_PLAN, NaReason, to_records
-from evalnb.reports.numbers import count, money, rate, tokens
+from evalnb.reports.numbers import count, interval, money, rate, tokens
 from evalnb.reports.text import cell_text, listing, one_line
 from evalnb.stats.repeats import repeat_statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from evalnb.certificates import Certificate
+    from evalnb.judges import Judge
     from evalnb.runs import Run
 
 __all__ = [
+    "cache_shortfall",
+    "describe_certificate",
     "describe_forecast",
+    "describe_judges",
     "describe_verdicts",
     "failing_verdicts",
     "family",
     "judge_noise",
     "judge_sentences",
     "judged_counts",
+    "kinship",
 ]
 
 _NO_CERTIFICATE = "No certificate: verdicts are advisory, and block nothing."
@@ -50,6 +58,26 @@ def describe_verdicts(verdicts: pd.DataFrame) -> str:
     return "\n".join(lines or ["no judge was asked"])
 
 
+def describe_certificate(certificate: Certificate) -> list[str]:
+    """Write what a certificate says, axis by axis.
+
+    Parameters
+    ----------
+    certificate : of one judge
+
+    Returns
+    -------
+    lines of plain text
+    """
+    people = listing([one_line(name) for name in certificate.raters])
+    name = f"judge {one_line(certificate.judge)} ({one_line(certificate.model)})"
+    lines = [f"{name}, until {certificate.expires}, by {people}"]
+    for scorer, evidence in certificate.axes.items():
+        counts = "counts" if evidence.grade in USABLE else "stays advice"
+        lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}")
+    return lines
+
+
 def describe_forecast(expected: pd.DataFrame, runs_per_month: int | None = None) -> list[str]:
     """Write what a run is expected to cost, and a month of them.
 
@@ -60,7 +88,8 @@ def describe_forecast(expected: pd.DataFrame, runs_per_month: int | None = None)
     """
     lines = [
         f"{row['part']} {one_line(str(row['model']))}: about {count(row['n_calls'], 'call')}, "
-        f"{tokens(row['input_tokens'])} tokens in, {tokens(row['output_tokens'])} out, "
+        f"{tokens(row['input_tokens'])} tokens in{_how_counted(row)}, "
+        f"{tokens(row['output_tokens'])} out, "
         + (f"{money(row['cost_usd'])}" if "cost_usd" in row else "no price is known")
         for row in to_records(expected)
     ]
@@ -73,6 +102,31 @@ def describe_forecast(expected: pd.DataFrame, runs_per_month: int | None = None)
             f"about {money(total * runs_per_month)} a month of {tokens(runs_per_month)} runs"
         )
     return lines or ["nothing is known of what this system asks: its own code says that"]
+
+
+def _how_counted(row: Mapping[str, Any]) -> str:
+    if not row["n_counted"]:
+        return ""
+    return f" (by the API's count of {count(row['n_counted'], 'request')})"
+
+
+def describe_judges(judges: Sequence[Judge], systems: Iterable[str]) -> list[str]:
+    """Say what to know of judges before they are asked.
+
+    Parameters
+    ----------
+    judges : of a suite
+    systems : models of the systems that they judge
+
+    Returns
+    -------
+    one sentence each, without full stops
+    """
+    models, judged = dict.fromkeys(judge.model for judge in judges), list(dict.fromkeys(systems))
+    return [
+        *(text for model in models for text in kinship(model, judged)),
+        *map(cache_shortfall, to_records(cache_shortfalls(judges))),
+    ]
 
 
 def judged_counts(scores: pd.DataFrame) -> pd.DataFrame:
@@ -166,7 +220,55 @@ def judge_sentences(run: Run) -> list[str]:
     cost = run.manifest.get("judge_cost_usd")
     if cost is not None:
         said.append(f"Judging cost {money(cost)} at list price.")
-    return [*said, _NO_CERTIFICATE]
+    return [*said, *_corrected(run.manifest), *_standings(run.manifest)]
+
+
+def _corrected(manifest: Mapping[str, Any]) -> Iterable[str]:
+    """Say what labels make of the judges' pass rates and means."""
+    rows: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for row in manifest.get("corrected") or []:
+        rows.setdefault((row["scorer"], row["quantity"]), {})[row["metric"]] = row
+    for (scorer, quantity), found in rows.items():
+        what = "passes" if quantity == "pass_rate" else "gives a mean of"
+        raw, labels, corrected = (found[name] for name in ("raw", "labels_only", "corrected"))
+        yield (
+            f"Judge {cell_text(scorer, limit=60)} {what} {_figure(raw)}; by "
+            f"{count(corrected['n'], 'label')} {_figure(labels)}; corrected by them "
+            f"{_figure(corrected)}{_beware(corrected)}."
+        )
+
+
+def _figure(row: Mapping[str, Any]) -> str:
+    if "estimate" not in row:
+        known = f", {interval(row['ci_low'], row['ci_high'])}" if "ci_low" in row else ""
+        return f"not known ({row.get('reason', 'too_few')}{known})"
+    if "ci_low" not in row:
+        return rate(row["estimate"])
+    return f"{rate(row['estimate'])} ({interval(row['ci_low'], row['ci_high'])})"
+
+
+def _beware(row: Mapping[str, Any]) -> str:
+    warnings = row.get("warnings") or []
+    return f" [{', '.join(warnings)}]" if warnings else ""
+
+
+def _standings(manifest: Mapping[str, Any]) -> Iterable[str]:
+    """Say whose verdicts count, and why others do not."""
+    why = manifest.get("standings") or {}
+    counting = [name for name in manifest.get("counting") or [] if name in why]
+    for name in counting:
+        yield f"Verdicts of {cell_text(name, limit=60)} count, {cell_text(why[name], limit=300)}."
+    reasons: dict[str, list[str]] = {}
+    for name in (name for name in why if name not in counting):
+        reasons.setdefault(why[name], []).append(cell_text(name, limit=60))
+    if not counting and set(reasons) <= {"no certificate"}:
+        yield _NO_CERTIFICATE
+        return
+    for reason, names in reasons.items():
+        yield (
+            f"Verdicts of {listing(names)} are advisory, and block nothing: "
+            f"{cell_text(reason, limit=300)}."
+        )
 
 
 def _changes(decision: pd.DataFrame) -> Iterable[str]:
@@ -241,20 +343,51 @@ def _warnings(manifest: Mapping[str, Any]) -> Iterable[str]:
     systems = [model for model in manifest.get("models") or [] if isinstance(model, str)]
     judges = dict.fromkeys(judge["model"] for judge in (manifest.get("judges") or {}).values())
     for model in judges:
-        akin = [system for system in systems if family(system) == family(model)]
-        if akin:
-            yield (
-                f"Warning: the judge {cell_text(model, limit=60)} is of one family with "
-                f"{listing([cell_text(name, limit=60) for name in akin])}, which it judges, and "
-                "models favour the style of their own family."
-            )
+        yield from (f"Warning: {text}." for text in kinship(model, systems))
     for row in manifest.get("judge_cache_shortfalls") or []:
-        yield (
-            f"Warning: nothing of the judge {cell_text(row['judge'], limit=60)} is cached: its "
-            f"fixed text has about {tokens(row['fixed_tokens'])} tokens, and "
-            f"{cell_text(row['model'], limit=60)} caches from {tokens(row['needed_tokens'])} on; "
-            f"{tokens(row['missing_tokens'])} are missing."
-        )
+        yield f"Warning: {cache_shortfall(row)}."
+
+
+def kinship(judge: str, systems: Iterable[str]) -> list[str]:
+    """Say where a judge is of one family with what it judges.
+
+    Parameters
+    ----------
+    judge : its model
+    systems : models of the systems under test
+
+    Returns
+    -------
+    one sentence without its full stop, none where they are of different families
+    """
+    akin = [system for system in systems if family(system) == family(judge)]
+    if not akin:
+        return []
+    text = (
+        f"the judge {cell_text(judge, limit=60)} is of one family with "
+        f"{listing([cell_text(name, limit=60) for name in akin])}, which it judges, and "
+        "models favour the style of their own family"
+    )
+    return [text]
+
+
+def cache_shortfall(row: Mapping[str, Any]) -> str:
+    """Say how much a judge's fixed text is short of what its model caches.
+
+    Parameters
+    ----------
+    row : of `evalnb.costs.cache_shortfalls`
+
+    Returns
+    -------
+    a sentence without its full stop
+    """
+    return (
+        f"nothing of the judge {cell_text(row['judge'], limit=60)} is cached: its "
+        f"fixed text has about {tokens(row['fixed_tokens'])} tokens, and "
+        f"{cell_text(row['model'], limit=60)} caches from {tokens(row['needed_tokens'])} on; "
+        f"{tokens(row['missing_tokens'])} are missing"
+    )
 
 
 def family(model: str) -> str:

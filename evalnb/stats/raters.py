@@ -72,7 +72,7 @@ def krippendorff_alpha(
     --------
     >>> ratings = [[1, 1], [2, 2], [3, 3], [3, 2], [1, None]]
     >>> found = krippendorff_alpha(ratings, levels=[1, 2, 3], metric="nominal", interval=False)
-    >>> round(found.loc[0, "estimate"], 3), int(found.loc[0, "n_left_out"])
+    >>> round(float(found.loc[0, "estimate"]), 3), int(found.loc[0, "n_left_out"])
     (0.667, 1)
     """
     check_alpha_metric(metric)
@@ -120,7 +120,7 @@ def gwet_ac(
     Examples
     --------
     >>> found = gwet_ac([[1, 1], [1, 1], [1, 1], [1, 2]], levels=[1, 2], weights=None)
-    >>> round(found.loc[0, "estimate"], 2)
+    >>> round(float(found.loc[0, "estimate"]), 2)
     0.68
     """
     name = {None: "gwet_ac1", "quadratic": "gwet_ac2"}.get(weights, f"gwet_ac2_{weights}")
@@ -187,7 +187,7 @@ def fleiss_kappa(
     Examples
     --------
     >>> found = fleiss_kappa([[3, 0], [0, 3], [2, 1]])
-    >>> round(found.loc[0, "estimate"], 3)
+    >>> round(float(found.loc[0, "estimate"]), 3)
     0.55
     """
     if levels is None:

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evalnb.frames import METRICS
 from evalnb.stats.estimates import Estimate, mean_interval
+from evalnb.stats.variances import (
+    VarianceSplit,
+    mean_error,
+    split_variance,
+    squares_about_mean,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-__all__ = ["repeat_statistics", "spread_by_item"]
+__all__ = ["repeat_statistics", "spread_by_item", "variance_split"]
 
 _TOO_FEW = "too_few"
 _NO_VARIANCE = "no_variance"
 _METHOD = "one-way analysis of variance"
+_VARIANCE_ROWS = (
+    "mean",
+    "ms_between",
+    "ms_within",
+    "variance_between",
+    "variance_within",
+    "icc",
+    "se_by_case",
+    "se_pretending_independent",
+    "se_if_one_repeat",
+    "se_floor_infinite_repeats",
+)
 
 
 def repeat_statistics(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -93,6 +110,73 @@ def repeat_statistics(ratings: pd.DataFrame) -> pd.DataFrame:
     return METRICS.build({**row, **shared} for row in rows)
 
 
+def variance_split(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Split the variance of repeated values into that between and that within cases.
+
+    Parameters
+    ----------
+    ratings : columns item, value; a row a case and repeat, the value NA where there is none
+
+    Returns
+    -------
+    a metrics frame with these rows; `n` counts cases with two values or more, `n_left_out` others
+        `mean`: mean of the case means. `ms_between`, `ms_within`: mean squares. `variance_within`:
+        of repeats of one case. `variance_between`: of the cases' true means, 0 where it would be
+        negative. `icc`: ICC(1), may be negative; F interval. Standard errors of the mean:
+        `se_by_case`, the one to use; `se_pretending_independent`, which is not, for it takes each
+        repeat for a case of its own; `se_if_one_repeat` and `se_floor_infinite_repeats`, what
+        fewer or more repeats of these cases would come to. NA `too_few` for fewer than two cases;
+        where nothing varies, variances and errors are 0 and `icc` is NA `no_variance`.
+
+    See Also
+    --------
+    evalnb.stats.variances.mean_error : the standard error for any number of cases and repeats
+
+    References
+    ----------
+    Shrout & Fleiss (1979), Psychological Bulletin 86(2), doi:10.1037/0033-2909.86.2.420; Miller
+    (2024), arXiv:2411.00640.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"item": ["a", "a", "b", "b"], "value": [4, 4, 2, 3]})
+    >>> found = variance_split(ratings).set_index("metric")["estimate"]
+    >>> found[["variance_between", "variance_within"]].tolist()
+    [1.0, 0.25]
+    """
+    groups, n_left_out = _groups(ratings)
+    shared = {"n": len(groups), "n_left_out": n_left_out, "method": _METHOD}
+    if len(groups) < 2:
+        return METRICS.build(
+            {"metric": name, "reason": _TOO_FEW, **shared} for name in _VARIANCE_ROWS
+        )
+    values = np.concatenate(groups)
+    means = np.array([group.mean() for group in groups])
+    split = split_variance(groups)
+    n, within, between = len(groups), split.within, split.variance_between
+    found: dict[str, float] = {
+        "mean": float(means.mean()),
+        "ms_between": split.between,
+        "ms_within": within,
+        "variance_between": between,
+        "variance_within": within,
+        "se_by_case": math.sqrt(squares_about_mean(means) / (n - 1) / n),
+        "se_pretending_independent": math.sqrt(
+            squares_about_mean(values) / (len(values) - 1) / len(values)
+        ),
+        "se_if_one_repeat": mean_error(between, within, n, 1),
+        "se_floor_infinite_repeats": mean_error(between, within, n, math.inf),
+    }
+    rows: list[dict[str, Any]] = [{"metric": name, "estimate": found[name]} for name in found]
+    icc: dict[str, Any] = {"metric": "icc", "reason": _NO_VARIANCE}
+    if values.min() < values.max():
+        low, high = split.interval()
+        icc = {"metric": "icc", "estimate": split.icc, "ci_low": low, "ci_high": high}
+    rows.insert(_VARIANCE_ROWS.index("icc"), icc)
+    return METRICS.build({**row, **shared} for row in rows)
+
+
 def spread_by_item(ratings: pd.DataFrame) -> pd.DataFrame:
     """Return how far repeats on each item lie apart.
 
@@ -109,36 +193,6 @@ def spread_by_item(ratings: pd.DataFrame) -> pd.DataFrame:
     found = grouped.agg(["count", "mean", "std", "min", "max"]).reset_index()
     names = {"count": "n", "std": "sd", "min": "low", "max": "high"}
     return found.rename(columns=names).astype({"n": "Int64"})
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Variance between and within items: mean squares, and repeats an item."""
-
-    between: float
-    within: float
-    n_items: int
-    n_values: int
-    repeats: float
-
-    @property
-    def icc(self) -> float:
-        return self._icc(self.between / self.within) if self.within else 1.0
-
-    def interval(self) -> tuple[float, float]:
-        """Return the 95% interval of the ICC."""
-        from scipy.stats import f
-
-        if not self.within:
-            return 1.0, 1.0
-        ratio, above = self.between / self.within, self.n_items - 1
-        below = self.n_values - self.n_items
-        low = ratio / float(f.ppf(0.975, above, below))
-        high = ratio * float(f.ppf(0.975, below, above))
-        return self._icc(low), self._icc(high)
-
-    def _icc(self, ratio: float) -> float:
-        return (ratio - 1) / (ratio + self.repeats - 1)
 
 
 def _groups(ratings: pd.DataFrame) -> tuple[list[np.ndarray], int]:
@@ -162,23 +216,10 @@ def _agreement(values: np.ndarray) -> float:
     return float((counts * (counts - 1)).sum() / (n * (n - 1)))
 
 
-def _split(groups: Sequence[np.ndarray]) -> _Split | str:
+def _split(groups: Sequence[np.ndarray]) -> VarianceSplit | str:
     if len(groups) < 2:
         return _TOO_FEW
     values = np.concatenate(groups)
     if values.min() == values.max():
         return _NO_VARIANCE
-    sizes = np.array([len(group) for group in groups])
-    means = np.array([group.mean() for group in groups])
-    total, n_items = int(sizes.sum()), len(groups)
-    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_items - 1)
-    within = math.fsum(map(_squares, groups)) / (total - n_items)
-    repeats = (total - float((sizes**2).sum()) / total) / (n_items - 1)
-    return _Split(between, within, n_items, total, repeats)
-
-
-def _squares(values: np.ndarray) -> float:
-    """Return the sum of squares about the mean, just 0 where no value differs from another."""
-    if values.min() == values.max():
-        return 0.0
-    return float(((values - values.mean()) ** 2).sum())
+    return split_variance(groups)

@@ -17,12 +17,14 @@ from evalnb.panel import Panel
 from evalnb.rescoring import rescore
 from evalnb.systems import load_system
 from tests.benchmarks.figures import Figure, Sizes, report
-from tests.benchmarks.processes import python, standin, take, workplace
+from tests.benchmarks.live import live_run
+from tests.benchmarks.processes import interleaved, python, standin, take, workplace
 from tests.benchmarks.suite_files import CONCURRENCY, make_suite
 
 if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
     from evalnb.runs import Run
+    from tests.benchmarks.processes import StandInProcess, Taken
 
 _LATENCY_MS = 500
 _JUDGING = '[judging]\njudges = ["axes"]\nmodel = "claude-haiku-5-5"\nalways = ["common", "edge"]\n'
@@ -35,6 +37,7 @@ def measure(sizes: Sizes) -> list[Figure]:
         (suite / "suite.toml").write_text(f'name = "bench"\n{_JUDGING}')
         api.set(latency=_LATENCY_MS)
         taken = take(python("-m", "tests.benchmarks.judging", suite, sizes.many), api.url)
+        clean_s, faulty_s = _with_faults(suite, folder, api, sizes)
     found = json.loads(taken.output.splitlines()[-1])
     longer = max(found["system_s"], found["judge_s"])
     return [
@@ -46,7 +49,27 @@ def measure(sizes: Sizes) -> list[Figure]:
         Figure("the system alone, wall", found["system_s"], unit="s"),
         Figure("the judge alone, wall", found["judge_s"], unit="s"),
         Figure(f"{sizes.many:,} stored verdicts into scores, CPU", found["panel_s"], 2, "s"),
+        Figure("full live run, 10% 429, 5% 529, 2% broken JSON / clean", faulty_s / clean_s, 1.5),
+        Figure("the same with faults, wall", faulty_s, unit="s"),
     ]
+
+
+def _with_faults(
+    suite: Path, folder: Path, api: StandInProcess, sizes: Sizes
+) -> tuple[float, float]:
+    """Return the wall seconds of a full run without faults and with them, the best of rounds."""
+
+    def run(name: str, faults: dict[str, float]) -> Taken:
+        api.set(latency=50, faults=faults, retry_after=0.1)
+        results = folder / f"{name}-{len(list(folder.iterdir()))}"
+        return live_run(suite, results, api, "--tier", "full", "--yes")
+
+    best = interleaved(
+        sizes.rounds,
+        clean=lambda: run("clean", {}),
+        faulty=lambda: run("faulty", {"429": 0.1, "529": 0.05, "bad_json": 0.02}),
+    )
+    return best["clean"].wall_s, best["faulty"].wall_s
 
 
 def _main(suite: Path, n_verdicts: int) -> None:

@@ -44,9 +44,9 @@ def measure(sizes: Sizes) -> list[Figure]:
     ]
 
 
-def live_run(suite: Path, results: Path, api: StandInProcess) -> Taken:
+def live_run(suite: Path, results: Path, api: StandInProcess, *further: object) -> Taken:
     """Run a suite live into a results root of its own, so that nothing is resumed."""
-    return take_run(suite, "live", results, url=api.url)
+    return take_run(suite, "live", results, *further, url=api.url)
 
 
 def _best(suite: Path, api: StandInProcess, latency: str | float, rounds: int) -> dict[str, Taken]:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,17 @@ def test_a_changed_level_is_another_judge() -> None:
 def test_a_name_is_no_part_of_what_a_judge_is() -> None:
     file = JudgeFile(kind="rubric")
     assert RubricJudge("a", file).fingerprint == RubricJudge("b", file).fingerprint
+
+
+@dataclass(frozen=True)
+class Strict(RubricJudge):
+    strictness: int = 1
+
+
+def test_a_subclass_s_own_fields_are_in_its_fingerprint() -> None:
+    file = JudgeFile(kind="rubric")
+    prints = {Strict("a", file, strictness=number).fingerprint for number in (1, 2)}
+    assert len(prints) == 2
 
 
 def test_code_that_judges_have_nothing_to_do_with_leaves_their_fingerprints(tmp_path: Path) -> None:

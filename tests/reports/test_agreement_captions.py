@@ -14,6 +14,7 @@ from evalnb.reports.agreement_captions import (
     kappa_caption,
     labels_caption,
     slice_caption,
+    statistics_caption,
 )
 from tests.reports import agreement_frames as frames
 
@@ -53,6 +54,19 @@ def test_labels_are_asked_for_only_where_they_help(
     rows: list[dict[str, object]], expected: str
 ) -> None:
     assert line(labels_caption(frames.decisions(*rows))).endswith(f"What to do. {expected}")
+
+
+def test_each_axis_has_its_sentence_and_its_advice() -> None:
+    shifted = {"metric": ["spearman", "bias"], "estimate": [0.9, -0.8], "ci_low": [0.8, -0.9]}
+    table = pd.DataFrame({**shifted, "ci_high": [1.0, -0.7], "axis": "tone"})
+    said = statistics_caption(frames.decisions({}, frames.STRONG), table).splitlines()
+    assert said[0].startswith("What it shows. tone: The judge agrees with people")
+    assert any(text.startswith("pace: The judge agrees") for text in said)
+    assert any(text.startswith("What to do. tone: The judge puts the items") for text in said)
+    calm = statistics_caption(frames.decisions(frames.STRONG), table.iloc[:1])
+    assert calm.endswith(
+        "What to do. No known pattern stands out: read where they lie furthest apart."
+    )
 
 
 def test_a_matrix_names_the_two_levels_that_are_not_told_apart() -> None:

@@ -39,6 +39,7 @@ def write(**changed: Any) -> str:
         "scores": frames.scores(),
         "decision": DECISION.empty(),
         "misses": MISSES.empty(),
+        "exit_code": 1,
     }
     given = arguments | changed
     records = {name: to_records(given[name]) for name in ("results", "scores", "decision")}
@@ -205,6 +206,7 @@ def test_every_case_is_listed_and_the_document_stays_bounded() -> None:
         scores=to_records(scores),
         decision=to_records(decision),
         misses=MISSES.empty(),
+        exit_code=2,
     )
     assert len(document.encode()) < 20_000_000
     root = ET.fromstring(document.encode())
@@ -217,3 +219,14 @@ def test_every_case_is_listed_and_the_document_stays_bounded() -> None:
 def test_what_an_attribute_would_lose_is_kept() -> None:
     root = read(run=frames.RUN | {"suite": "a\tb\nc"}, decision=FIRST_RUN)
     assert root.get("name") == "a\tb\nc"
+
+
+def test_nothing_is_red_in_a_run_that_passes_all_the_same() -> None:
+    decision = DECISION.build(
+        [{"rule": "drift", "outcome": "fail", "scorer": "exact", "slice": "all", "reason": "fell"}]
+    )
+    assert len(list(read(decision=decision).iter("failure"))) == 1
+    root = read(decision=decision, exit_code=0)
+    assert list(root.iter("failure")) == []
+    said = [skipped.get("message") or "" for skipped in root.iter("skipped")]
+    assert "reported only: shadow mode or an override holds; drift: fell" in said

@@ -245,10 +245,16 @@ def test_summary_of_an_empty_run_that_passes() -> None:
     )
 
 
-def test_summary_says_that_it_only_reports_where_it_does_not_block() -> None:
-    only_reported = "Reported only: the exit code is 0 all the same."
-    assert only_reported in summarise(outcome="fail", exit_code=0)
-    assert only_reported not in summarise(outcome="fail", exit_code=1)
+def test_summary_says_why_it_only_reports_where_it_does_not_block() -> None:
+    decision = DECISION.build(
+        [
+            {"rule": "drift", "outcome": "fail", "scorer": "s", "slice": "all", "reason": "fell"},
+            {"rule": "override", "outcome": "note", "reason": "this run was let pass: *why*"},
+        ]
+    )
+    said = "The exit code is 0 all the same: this run was let pass: &#42;why&#42;."
+    assert said in summarise(outcome="fail", exit_code=0, decision=decision)
+    assert said not in summarise(outcome="fail", exit_code=1, decision=decision)
 
 
 def test_summary_shows_the_notice() -> None:
