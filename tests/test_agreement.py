@@ -35,7 +35,7 @@ def ratings(
         {
             "item": [str(number) for number in range(1, n + 1)] * 2,
             "axis": axis,
-            "rater": ["ann"] * n + ["gpt"] * n,
+            "rater": ["scripted-ann"] * n + ["gpt"] * n,
             "kind": [HUMAN] * n + [JUDGE] * n,
             "value": [*people, *judge],
             **{name: values * 2 for name, values in (slices or {}).items()},
@@ -165,12 +165,15 @@ def test_of_equal_differences_that_on_which_people_agree_comes_first() -> None:
         frame = pd.DataFrame({"item": ["x", "y"], "value": values, "reason": f"{rater} thinks"})
         return frame.assign(axis="tone", rater=rater, kind=kind)
 
-    people = [said("ann", 1, 3), said("bo", 5, 3), said("gpt", 5, 5)]
+    people = [said("scripted-ann", 1, 3), said("scripted-bo", 5, 3), said("gpt", 5, 5)]
     frame = ratings_frame(pd.concat(people))
     found = largest_disagreements(frame, "gpt", scales={"tone": FIVE})
     assert found["item"].tolist() == ["y", "x"]
     assert found["each_person"].tolist() == ["3, 3", "1, 5"]
-    assert found.loc[0, "people_reasons"] == "ann: ann thinks\nbo: bo thinks"
+    assert (
+        found.loc[0, "people_reasons"]
+        == "scripted-ann: scripted-ann thinks\nscripted-bo: scripted-bo thinks"
+    )
 
 
 def test_without_an_order_a_disagreement_has_no_size() -> None:

@@ -59,7 +59,7 @@ _MEANINGS = {
     "pabak": "agreement beyond what levels chosen by lot would give",
     "stuart_maxwell": "does the judge use each level as often as people? a small p: it does not",
     "bowker": "are levels taken for each other both ways alike? a small p: they are not",
-    "prevalence_index": "how much one of the two levels dominates, from -1 to 1",
+    "prevalence_index": "how much one of the two levels dominates, from −1 to 1",
     "bias_index": "how much more often one side gives the first level",
     "positive_agreement": "agreement on the first level",
     "negative_agreement": "agreement on the second level",

@@ -164,7 +164,7 @@ def test_without_costs_the_best_is_named() -> None:
 
 def test_labels_that_did_not_join_are_counted_by_reason() -> None:
     counts = pd.DataFrame(
-        [["tone", "ann", 5, 1, 2, 0, 0]],
+        [["tone", "scripted-ann", 5, 1, 2, 0, 0]],
         columns=["axis", "rater", "joined", "skipped", "other_output", "not_judged", "pair"],
     )
     said = line(join_caption(counts))
