@@ -85,7 +85,7 @@ class _Levels:
     ) -> _Levels:
         used = np.unique(items[items >= 0])
         chosen = (items[:, :, None] == used).sum(axis=1)
-        return cls(Patterns.of(chosen, clusters), _distances(scale.values[used], metric))
+        return cls(Patterns.of(chosen, clusters), _distances(scale.numbers[used], metric))
 
     @property
     def width(self) -> int:

@@ -67,7 +67,7 @@ class Scale:
         return all(isinstance(level, (Real, np.bool_)) for level in self.levels)
 
     @property
-    def values(self) -> np.ndarray:
+    def numbers(self) -> np.ndarray:
         """What each level counts: itself where all are numbers, else its position from 0."""
         return np.array(
             [float(level) for level in self.levels] if self.is_numeric else range(len(self.levels)),
