@@ -182,9 +182,10 @@ class Labelling:
         item = self._some_item()
         if missing := self.missing():
             raise ValueError(f"there is no answer yet on {', '.join(missing)}")
+        about = self._about(item, "label")
         self._write(
             {
-                **self._about(item, "label"),
+                **about,
                 "axis": scale.name,
                 "value": self._value(item, self._draft[scale.name]),
                 "note": self._note or None,
@@ -207,8 +208,9 @@ class Labelling:
             for scale in item.scales
             if rows.get((item.rated, scale.name), {}).get("action") == "label"
         }
+        about = self._about(item, "skip")
         self._write(
-            {**self._about(item, "skip"), "axis": scale.name, "note": self._note or None}
+            {**about, "axis": scale.name, "note": self._note or None}
             for scale in item.scales
             if scale.name not in said
         )

@@ -197,7 +197,7 @@ def test_whatever_was_done_a_new_labelling_stands_where_the_old_one_stood(
         assert state(rating) == state(Labelling(items_of(4), path))
         assert rating.progress.n_labelled == sum(said is not None for _, said in done)
         assert rating.progress.n_skipped == sum(said is None for _, said in done)
-    values: dict[str, list[float]] = {}
+    values: dict[str, list[float | None]] = {}
     for line in LabelFile(path).catch_up().rows().values():
         values.setdefault(line["case_id"], []).append(line.get("value"))
     assert values == {
@@ -370,19 +370,21 @@ def test_pairs_that_are_equal_or_lack_a_side_are_left_out_and_counted() -> None:
 
 
 def test_an_item_shows_the_case_and_the_output_and_nothing_of_who_gave_it() -> None:
-    case = Case(
-        id="refund-must-be-refused",
-        category="secret-category",
-        messages=[
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "content": [{"type": "text", "text": "Yes?"}]},
-            {"role": "user", "content": "Pay me."},
-        ],
-        context=[{"id": "terms", "text": "No refunds."}],
-        state={"date": "2026-05-31"},
-        rubric=["Declines."],
-        reference="secret reference",
-    )  # type: ignore[arg-type]
+    case = Case.model_validate(
+        {
+            "id": "refund-must-be-refused",
+            "category": "secret-category",
+            "messages": [
+                {"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": [{"type": "text", "text": "Yes?"}]},
+                {"role": "user", "content": "Pay me."},
+            ],
+            "context": [{"id": "terms", "text": "No refunds."}],
+            "state": {"date": "2026-05-31"},
+            "rubric": ["Declines."],
+            "reference": "secret reference",
+        }
+    )
     outputs = OUTPUTS.build(
         [
             {
@@ -462,13 +464,15 @@ def test_axes_are_those_of_the_suites_judges_or_taken_by_name(tmp_path: Path) ->
         '[axes.levels]\n0 = "bad"\n1 = "good"\n'
     )
     golden = make_suite(
-        folder, [{"id": "a", "input": "Hi", "must_contain": ["hi"]}], '[judging]\njudges = ["tone"]'
+        folder,
+        [{"id": "a", "input": "Hi", "must_contain": ["hi"]}],
+        '[judging]\njudges = ["tone"]\npass_score = 1.0',
     )
     (scale,) = suite_scales(golden)
     assert (scale.name, [option.key for option in scale.options]) == ("tone", ["0", "1"])
     named = suite_scales(golden, ["passed", "factual", "tone"])
     assert [scale.name for scale in named] == ["passed", "factual", "tone"]
-    with pytest.raises(InputError, match="no axis 'factul'. Did you mean 'factual'"):
+    with pytest.raises(InputError, match=r"no axis 'factul'\. Did you mean 'factual'"):
         suite_scales(golden, ["factul"])
 
 

@@ -22,6 +22,7 @@ from evalnb.curation.labels import (
 from evalnb.errors import InputError
 from evalnb.frames import LABELS
 from evalnb.golden import GoldenSet, read_golden
+from evalnb.places import place
 from tests.suites import make_suite
 
 CASE = {"id": "a", "input": "Hello?", "must_contain": ["hello"]}
@@ -321,7 +322,7 @@ def test_labels_need_a_folder_of_this_machine(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="labels are written line by line, which needs a folder"):
         label_path(golden, "scripted-anna")
     with pytest.raises(InputError, match="is at a URL"):
-        append_label(there / "labels" / "scripted-anna.jsonl", record())
+        append_label(place(f"{there}/labels/scripted-anna.jsonl"), record())
     with pytest.raises(InputError, match="only a suite has labels"):
         read_labels(GoldenSet(golden.cases))
 
