@@ -110,9 +110,10 @@ class KappaTable:
         observed = float((weights * shares).sum())
         expected = float(rows @ weights @ columns)
         means = (weights @ columns)[:, None] + (rows @ weights)[None, :]
-        squares = shares * (weights * (1 - expected) - means * (1 - observed)) ** 2
-        variance = float(squares.sum()) - (observed * expected - 2 * expected + observed) ** 2
-        return math.sqrt(max(variance, 0.0) / self.n) / (1 - expected) ** 2
+        parts = weights * (1 - expected) - means * (1 - observed)
+        mean = observed * expected - 2 * expected + observed
+        variance = float((shares * (parts - mean) ** 2).sum())
+        return math.sqrt(variance / self.n) / (1 - expected) ** 2
 
     def interval(self, method: Method) -> Estimate:
         """Return kappa with an analytic interval, undefined where the standard error is 0."""

@@ -10,7 +10,8 @@ import pandas as pd
 
 from evalnb.frames import METRICS
 from evalnb.stats.estimates import t_quantile
-from evalnb.stats.scales import cluster_numbers
+from evalnb.stats.scales import cluster_numbers, in_order
+from evalnb.stats.values import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +45,11 @@ def number_statistics(
         on the scale of atanh, NA `too_few` for fewer than five items or with clusters, and
         `no_variance` for perfect order.
 
+    Raises
+    ------
+    ValueError
+        If a rating is no finite number, or lengths differ.
+
     References
     ----------
     Intervals: Bonett & Wright (2000), Psychometrika 65(1), doi:10.1007/BF02294183, for Spearman;
@@ -56,16 +62,16 @@ def number_statistics(
     >>> found.set_index("metric")["estimate"].round(2).to_dict()  # doctest: +NORMALIZE_WHITESPACE
     {'mean_absolute_difference': 0.4, 'bias': 0.0, 'spearman': 0.9, 'kendall_tau_b': 0.8}
     """
-    numbers = [
-        pd.Series(list(side), dtype="Float64").to_numpy(dtype="float64", na_value=np.nan)
-        for side in (first, second)
+    sides = [
+        numbers(list(in_order(side, f"`{name}`")), name)
+        for name, side in (("first", first), ("second", second))
     ]
-    if len(numbers[0]) != len(numbers[1]):
+    if len(sides[0]) != len(sides[1]):
         raise ValueError(
-            f"both raters rate the same items. Got {len(numbers[0])} and {len(numbers[1])} ratings."
+            f"both raters rate the same items. Got {len(sides[0])} and {len(sides[1])} ratings."
         )
-    both = ~np.isnan(numbers[0]) & ~np.isnan(numbers[1])
-    one, other = (side[both] for side in numbers)
+    both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])
+    one, other = (side[both] for side in sides)
     shared = {"n": int(both.sum()), "n_left_out": int((~both).sum())}
     groups = None if clusters is None else cluster_numbers(clusters, len(both))[both]
     apart = other - one

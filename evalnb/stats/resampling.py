@@ -15,7 +15,15 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["RESAMPLES", "Patterns", "bootstrap", "jackknife", "percentiles", "quantiles"]
+__all__ = [
+    "RESAMPLES",
+    "Patterns",
+    "bootstrap",
+    "jackknife",
+    "percentile_interval",
+    "percentiles",
+    "quantiles",
+]
 
 RESAMPLES = 10_000
 _MOST_CELLS = 2_000_000
@@ -156,7 +164,17 @@ def percentiles(
     """
     if patterns.n_units < 2:
         return {"reason": "too_few"}
-    low, high = quantiles(bootstrap(patterns, statistic, seed=seed, width=width), 0.025, 0.975)
+    return percentile_interval(bootstrap(patterns, statistic, seed=seed, width=width))
+
+
+def percentile_interval(values: np.ndarray) -> dict[str, Any]:
+    """Return `ci_low` and `ci_high` of resampled values, or the `reason` for none.
+
+    Returns
+    -------
+    `no_variance` where all that are defined are the same
+    """
+    low, high = quantiles(values, 0.025, 0.975)
     if low is None or high is None or high - low < _NO_SPREAD:
         return {"reason": "no_variance"}
     return {"ci_low": low, "ci_high": high}
