@@ -185,14 +185,17 @@ def jackknife(patterns: Patterns, statistic: Callable[[np.ndarray], np.ndarray])
 
     Returns
     -------
-    None where a statistic without one of the units is undefined
+    None below two units, or where a statistic without one of them is undefined
 
     References
     ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
     """
-    values, n = np.concatenate([*map(statistic, patterns.left_out())]), patterns.n_units
-    if n < 2 or np.isnan(values).any():
+    n = patterns.n_units
+    if n < 2:
+        return None
+    values = np.concatenate([*map(statistic, patterns.left_out())])
+    if np.isnan(values).any():
         return None
     mean = float(values @ patterns.n_of_unit) / n
     squares = float((values - mean) ** 2 @ patterns.n_of_unit)

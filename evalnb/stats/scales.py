@@ -102,7 +102,9 @@ class Scale:
         """
         if getattr(ratings, "ndim", 1) != 1:
             raise ValueError(f"{name} must have one dimension. Got {getattr(ratings, 'ndim', 0)}.")
-        return np.fromiter((self._code(value, name) for value in in_order(ratings, name)), dtype="int64")
+        return np.fromiter(
+            (self._code(value, name) for value in in_order(ratings, name)), dtype="int64"
+        )
 
     def disagreement(self, weights: Weights) -> np.ndarray:
         """Return how much each pair of levels disagrees, 1 for neighbours.

@@ -48,7 +48,7 @@ def only(frame: pd.DataFrame) -> pd.Series:
 def same(one: pd.Series, other: pd.Series) -> bool:
     names = ["estimate", "ci_low", "ci_high", "se"]
     return all(
-        pd.isna(one[name]) and pd.isna(other[name]) or one[name] == pytest.approx(other[name])
+        (pd.isna(one[name]) and pd.isna(other[name])) or one[name] == pytest.approx(other[name])
         for name in names
     )
 

@@ -23,9 +23,7 @@ PARTS = [
 def tested_ids() -> frozenset[str]:
     texts = [path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py")]
     own = Path(__file__).read_text("utf-8")
-    return frozenset(
-        name for text in texts if text != own for name in re.findall(r'"(\w+)"', text)
-    )
+    return frozenset(name for text in texts if text != own for name in re.findall(r'"(\w+)"', text))
 
 
 def ids_of(first: str, last: str) -> list[str]:
