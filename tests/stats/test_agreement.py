@@ -297,7 +297,7 @@ def test_one_item_has_shares_and_no_more() -> None:
 
 
 def test_what_is_no_level_is_refused() -> None:
-    with pytest.raises(ValueError, match="`second` must be of the levels 1, 2.*Got 3"):
+    with pytest.raises(ValueError, match=r"`second` must be of the levels 1, 2.*Got 3"):
         agreement_statistics([1, 2], [1, 3], levels=[1, 2])
     with pytest.raises(ValueError, match="Got 2 and 1 ratings"):
         bias_by_level([1, 2], [1], levels=[1, 2])

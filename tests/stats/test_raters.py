@@ -50,7 +50,8 @@ def alike(one: Any, other: Any) -> bool:
 
 def four_raters() -> tuple[list[list[Any]], list[int], dict[str, float]]:
     inputs, expected = reference("four_raters_missing")
-    return list(zip(*inputs["raters_by_items"], strict=True)), inputs["categories"], expected
+    ratings = [list(item) for item in zip(*inputs["raters_by_items"], strict=True)]
+    return ratings, inputs["categories"], expected
 
 
 @pytest.mark.parametrize("metric", ALPHAS)

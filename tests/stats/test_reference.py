@@ -20,7 +20,7 @@ PARTS = [
 
 
 @cache
-def tested_ids() -> frozenset[str]:
+def ids_in_tests() -> frozenset[str]:
     texts = [path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py")]
     own = Path(__file__).read_text("utf-8")
     return frozenset(name for text in texts if text != own for name in re.findall(r'"(\w+)"', text))
@@ -33,4 +33,4 @@ def ids_of(first: str, last: str) -> list[str]:
 
 @pytest.mark.parametrize("name", [name for part in PARTS for name in ids_of(*part)])
 def test_every_entry_is_named_in_a_test(name: str) -> None:
-    assert name in tested_ids()
+    assert name in ids_in_tests()
