@@ -47,6 +47,9 @@ class LabelForm(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Show how far it has come where there is no kernel behind the form."""
-        bundle, metadata = super()._repr_mimebundle_(**kwargs)
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is None:
+            return None
+        bundle, metadata = made
         text = f"Label form: {self.labelling.progress}"
         return {**bundle, "text/plain": text, "text/html": f"<p>{html.escape(text)}</p>"}, metadata

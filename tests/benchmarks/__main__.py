@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.benchmarks import faults, imports, judging, kills, live, replay, scale
+from tests.benchmarks import faults, imports, judging, kills, labelling, live, replay, scale
 from tests.benchmarks.figures import report
 
 if __name__ == "__main__":
@@ -14,4 +14,5 @@ if __name__ == "__main__":
         faults.measure,
         kills.measure,
         judging.measure,
+        labelling.measure,
     )
