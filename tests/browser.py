@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["CHROMIUM", "jupyterlab", "open_notebook", "open_page"]
+__all__ = ["CHROMIUM", "RUN_ALL", "jupyterlab", "open_notebook", "open_page"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+RUN_ALL = "async () => await window.jupyterapp.commands.execute('notebook:run-all-cells')"
+"""Runs all cells of the notebook in view; tells whether none of them failed."""
 
 _SECONDS = 120
 _FLAGS = [

@@ -12,7 +12,7 @@ import pytest
 
 from evalnb.golden import read_golden
 from evalnb.results import latest_run, read_report
-from tests.browser import CHROMIUM, jupyterlab, open_notebook
+from tests.browser import CHROMIUM, RUN_ALL, jupyterlab, open_notebook
 from tests.requirements import require
 from tests.standin import StandIn
 from tests.suites import REPOSITORY, copy_of_support, make_suite
@@ -20,7 +20,6 @@ from tests.suites import REPOSITORY, copy_of_support, make_suite
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RUN_ALL = "async () => await window.jupyterapp.commands.execute('notebook:run-all-cells')"
 HOSTILE = (
     "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> $x$ [a](javascript:1)"
 )

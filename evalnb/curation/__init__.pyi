@@ -1,4 +1,7 @@
 # ruff: noqa: TID252 - lazy_loader reads relative imports alone
+from .exchange import respond as respond
+from .exchange import state_of as state_of
+from .form import LabelForm as LabelForm
 from .items import Item as Item
 from .items import items_to_rate as items_to_rate
 from .items import pairs_to_rate as pairs_to_rate

@@ -1,0 +1,114 @@
+"""What the labelling form and the kernel say to each other, as plain Python.
+
+Every message of the form is answered after what it asked for is on disk, or with what was wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalnb.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalnb.curation.labelling import Labelling
+
+__all__ = ["respond", "state_of"]
+
+_SHOWN_PROBLEMS = 5
+
+
+def respond(labelling: Labelling, message: Mapping[str, Any]) -> dict[str, Any]:
+    """Do what a message asks for; return the answer to it.
+
+    What is done to an item is done only while it is the current one: a key that was pressed twice,
+    or in a second form that has fallen behind, does nothing.
+
+    Parameters
+    ----------
+    labelling : what the message is about; changed
+    message : `act` is `show`, `choose` (with `axis` and `answer`), `note` (with `note`), `save`
+        (with `answers` by axis and `note`), `skip` (with `note`) or `undo`; `item` is the id of the
+        item that it is about, and `seq` comes back in the answer
+
+    Returns
+    -------
+    seq : that of the message
+    said : what happened, in words
+    error : what was wrong; None where nothing was
+    state : see `state_of`
+    """
+    said, error = "", None
+    try:
+        labelling.catch_up()
+        said = _done(labelling, message)
+    except (InputError, ValueError) as problem:
+        error = str(problem)
+    except OSError as problem:
+        error = f"{labelling.path}: {problem.strerror or problem}"
+    return {"seq": message.get("seq"), "said": said, "error": error, "state": state_of(labelling)}
+
+
+def state_of(labelling: Labelling) -> dict[str, Any]:
+    """Return all that a form shows.
+
+    Returns
+    -------
+    rater, source, path : whose labels, of what, and the file they go to
+    is_anonymous : whether nobody has said who rates
+    item : see `Labelling.shown`
+    n, n_labelled, n_skipped, n_left, seconds_an_item : see `Progress`
+    can_undo : whether there is an action to take back
+    problems, n_problems : the first lines of the file that could not be used, and how many there are
+    """
+    progress = labelling.progress
+    return {
+        "rater": labelling.rater,
+        "source": labelling.source,
+        "path": str(labelling.path),
+        "is_anonymous": labelling.is_anonymous,
+        "item": labelling.shown(),
+        "n": progress.n,
+        "n_labelled": progress.n_labelled,
+        "n_skipped": progress.n_skipped,
+        "n_left": progress.n_left,
+        "seconds_an_item": progress.seconds_an_item,
+        "can_undo": labelling.can_undo,
+        "problems": [str(problem) for problem in labelling.problems[:_SHOWN_PROBLEMS]],
+        "n_problems": len(labelling.problems),
+    }
+
+
+def _done(labelling: Labelling, message: Mapping[str, Any]) -> str:
+    act = message.get("act")
+    if act == "show":
+        return ""
+    if message.get("item") != _current_id(labelling):
+        return "That item was done already, here or in another form: nothing was written again."
+    match act:
+        case "choose":
+            labelling.label(message["axis"], message["answer"])
+            return ""
+        case "note":
+            labelling.note(str(message["note"]))
+            return ""
+        case "save":
+            for axis, answer in message["answers"].items():
+                labelling.label(axis, answer)
+            labelling.note(str(message["note"]))
+            labelling.save()
+            return "Saved."
+        case "skip":
+            labelling.note(str(message["note"]))
+            labelling.skip()
+            return "Skipped."
+        case "undo":
+            labelling.undo()
+            return "Taken back: answer anew, or save as it was."
+        case _:
+            raise ValueError(f"the form sent {act!r}, which nobody knows: run its cell again")
+
+
+def _current_id(labelling: Labelling) -> str:
+    return labelling.current.id if labelling.current else ""
