@@ -99,7 +99,7 @@ def _pilot(labels: pd.DataFrame, samples: Mapping[str, Sample], scorer: str) -> 
         & labels["other_hash"].isna()
         & labels["value"].notna()
     ]
-    values = kept.groupby(_OUTPUT, as_index=False)["value"].mean()
+    values = kept.groupby(_OUTPUT)["value"].mean().reset_index()
     return pd.DataFrame(
         {"case_id": [_name(row) for row in to_records(values)], "value": values["value"]}
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -94,7 +95,7 @@ def test_the_best_ranking_has_full_gain(relevance: dict[str, float], k: int) -> 
 def test_reference_of_a_graded_ranking() -> None:
     inputs, expected = reference("retrieval_graded")
     ranked, grades = inputs["ranked"], inputs["relevance"]
-    by_k = {
+    by_k: dict[str, Callable[..., float | None]] = {
         "precision": precision_at,
         "recall": recall_at,
         "hit_rate": hit_rate_at,
