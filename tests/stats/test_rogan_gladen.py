@@ -96,3 +96,10 @@ def test_what_is_corrected_lies_in_its_interval_within_0_and_1(
 def test_counts_that_cannot_be_say_why(counts: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rogan_gladen(*counts)
+
+
+def test_where_nothing_errs_the_delta_method_shows_no_spread() -> None:
+    found = rogan_gladen(10, 10, 10, 10, 10, 10)
+    row = metric(found, "unclipped")
+    assert (row["estimate"], row["reason"], pd.isna(row["ci_low"])) == (1, "no_variance", True)
+    assert metric(found, "corrected")["ci_low"] < 1
