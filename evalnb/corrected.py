@@ -115,10 +115,10 @@ def _of_scorer(
     samples: Mapping[str, Sample],
     settings: JudgingSettings,
 ) -> Iterator[dict[str, Any]]:
-    items = group.drop_duplicates(_OUTPUT).set_index(_OUTPUT)
-    items = items[items["passed"].notna()]
+    outputs = group.drop_duplicates(_OUTPUT).set_index(_OUTPUT)
+    items = outputs[outputs["passed"].notna()]
     values = labels.groupby(_OUTPUT)["value"].mean()
-    n_changed = int((~values.index.isin(items.index)).sum())
+    n_changed = int((~values.index.isin(outputs.index)).sum())
     people = values.reindex(items.index)
     if people.notna().sum() == 0:
         return

@@ -7,6 +7,7 @@ the right.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, islice
@@ -42,6 +43,7 @@ __all__ = [
     "to_records",
 ]
 
+_HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs
 _CHUNK = 4096
 
 
@@ -233,7 +235,18 @@ class FrameSchema:
                 )
             if dtype == "string":  # members of an enumeration become plain text
                 column = column.astype("object").map(str, na_action="ignore")
+        if dtype == "string":
+            return _texts(column)
         return column.astype(dtype)  # type: ignore[call-overload,no-any-return]
+
+
+def _texts(column: pd.Series) -> pd.Series:
+    """Return a column of texts; where pandas keeps them as Arrow does, they must be writable."""
+    try:
+        return column.astype("string")
+    except UnicodeEncodeError:
+        whole = column.map(lambda text: _HALVES.sub("\ufffd", text), na_action="ignore")
+        return whole.astype("string")
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], int]:

@@ -180,6 +180,22 @@ def test_a_pass_rate_is_corrected_by_the_labels_of_a_sample() -> None:
     assert rows["mean", "corrected"] == pytest.approx(3.4)
 
 
+def test_labels_of_answers_that_are_gone_are_said_and_those_without_a_verdict_are_not() -> None:
+    scores = verdicts([5, 5, 4, 1])
+    # What a failed rule kept from the judge is still an answer of the run.
+    scores.loc[3, ["raw_value", "value", "passed"]] = pd.NA
+    sample = sample_for_rating(
+        OUTPUTS.build({"case_id": f"c{n}", "repeat": 1, "output_hash": f"h{n}"} for n in range(4)),
+        scores,
+        n=4,
+    )
+    samples = {"s": sample}
+    here = corrected_scores(scores, people({0: 5, 3: 1}, "s"), samples, JudgingSettings())
+    gone = corrected_scores(scores, people({0: 5, 9: 1}, "s"), samples, JudgingSettings())
+    assert "labels_of_changed_outputs" not in here["warnings"].explode().tolist()
+    assert "labels_of_changed_outputs" in gone["warnings"].explode().tolist()
+
+
 def test_labels_of_no_sample_correct_nothing() -> None:
     scores = verdicts([5, 5, 4])
     assert corrected_scores(scores, people({0: 5}, None), {}, JudgingSettings()).empty
@@ -203,3 +219,12 @@ def test_a_run_says_what_labels_make_of_its_judges(tmp_path: Path) -> None:
     rates = pd.DataFrame(again.manifest["corrected"]).set_index(["quantity", "metric"])["estimate"]
     expected = np.mean([record["value"] >= 4 for record in given])
     assert rates["pass_rate", "corrected"] == pytest.approx(expected)
+    warned = [
+        {**row, "warnings": ["weak_correlation"]} if row["metric"] == "corrected" else row
+        for row in again.manifest["corrected"]
+    ]
+    said = judge_sentences(replace(again, manifest={**again.manifest, "corrected": warned}))
+    assert (
+        "Corrected politeness pass rate, politeness mean: The judge follows people only weakly "
+        "(correlation below 0.5)."
+    ) in said

@@ -23,6 +23,7 @@ __all__ = [
     "mean_sentence",
     "pass_rate_sentence",
     "rogan_gladen_sentence",
+    "warning_sentence",
     "warning_sentences",
 ]
 
@@ -33,6 +34,8 @@ _WARNINGS = {
     "few_clusters": "Below 10 clusters the interval is itself uncertain.",
     "few_labels": "Few labels: have at least 5 of each verdict, and 20 in all for a mean.",
     "few_labels_for_tuning": "Below 200 labels an interval of ppi++ is too short: take ppi.",
+    "labels_of_changed_outputs": "Some labels are about answers that this run does not have: the "
+    "others speak for it as far as its answers are like those that were drawn.",
     "no_variance": "The judge differs from people by the same in all labels, so that the interval "
     "leaves out what rarer differences would do.",
     "outside_range": "The corrected figure was beyond its range and was cut: the labels do not fit "
@@ -198,7 +201,12 @@ def warning_sentences(frame: pd.DataFrame) -> list[str]:
     frame : a metrics frame of rates, means or corrections
     """
     names = [name for row in to_records(frame) for name in row.get("warnings", ())]
-    return [_WARNINGS.get(name, f"Warning: {name}.") for name in dict.fromkeys(names)]
+    return [warning_sentence(name) for name in dict.fromkeys(names)]
+
+
+def warning_sentence(name: str) -> str:
+    """Say what a warning of a metrics frame means."""
+    return _WARNINGS.get(name, f"Warning: {name}.")
 
 
 def audit_sentence(audit: pd.DataFrame) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 from evalnb.certificates import USABLE
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import BY_PLAN, NaReason, to_records
+from evalnb.reports.correction_words import warning_sentence
 from evalnb.reports.numbers import count, interval, money, rate, tokens
 from evalnb.reports.text import cell_text, listing, one_line
 from evalnb.stats.repeats import repeat_statistics
@@ -234,8 +235,9 @@ def _corrected(manifest: Mapping[str, Any]) -> Iterable[str]:
         yield (
             f"Judge {cell_text(scorer, limit=60)} {what} {_figure(raw)}; by "
             f"{count(corrected['n'], 'label')} {_figure(labels)}; corrected by them "
-            f"{_figure(corrected)}{_beware(corrected)}."
+            f"{_figure(corrected)}."
         )
+    yield from _beware(rows)
 
 
 def _figure(row: Mapping[str, Any]) -> str:
@@ -247,9 +249,15 @@ def _figure(row: Mapping[str, Any]) -> str:
     return f"{rate(row['estimate'])} ({interval(row['ci_low'], row['ci_high'])})"
 
 
-def _beware(row: Mapping[str, Any]) -> str:
-    warnings = row.get("warnings") or []
-    return f" [{', '.join(warnings)}]" if warnings else ""
+def _beware(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]) -> Iterable[str]:
+    """Say what to know of the corrected figures, each thing once, with the figures it is about."""
+    about: dict[str, list[str]] = {}
+    for (scorer, quantity), found in rows.items():
+        figure = f"{cell_text(scorer, limit=60)} {quantity.replace('_', ' ')}"
+        for name in found["corrected"].get("warnings") or []:
+            about.setdefault(name, []).append(figure)
+    for name, figures in about.items():
+        yield f"Corrected {listing(figures, limit=8)}: {warning_sentence(name)}"
 
 
 def _standings(manifest: Mapping[str, Any]) -> Iterable[str]:
