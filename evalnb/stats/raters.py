@@ -110,8 +110,9 @@ def gwet_ac(
         `n` counts items with two ratings or more. Items with one rating tell how often levels are
         used, no more. `estimate` is at most 1, and below -1 where few items are rated far apart.
         The interval is of percentiles of 10,000 resamples of items; where all raters agree, that of
-        the disagreements that may have been missed. `se` is Gwet's, for these raters. NA `no_overlap` or `too_few` as alpha is; where all use one same level it is
-        1 with the warning `one_category`.
+        the disagreements that may have been missed. `se` is Gwet's, for these raters. NA
+        `no_overlap` or `too_few` as alpha is; where all use one same level it is 1 with the warning
+        `one_category`.
 
     References
     ----------
