@@ -35,6 +35,7 @@ __all__ = [
     "GoldenSet",
     "JudgingSettings",
     "LiveSettings",
+    "ProbeSettings",
     "RetrievalSettings",
     "SuiteSettings",
     "case_content",
@@ -104,6 +105,21 @@ class JudgingSettings(BaseModel):
     """How a live run asks: one by one, or in batches, which cost half and take up to a day."""
 
 
+class ProbeSettings(BaseModel):
+    """How the judges are probed for bias, `[probes]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    cases: list[str] = []
+    """Cases whose answers are varied; by default all whose answers can be."""
+    repeats: Annotated[int, Field(ge=2, le=100)] = 2
+    """How often what is unchanged is judged: the judge's own noise shows in it."""
+    pairwise: str = "pairwise"
+    """The judge of pairs: the package's own, or a file in the suite's `judges`."""
+    own: list[str] = []
+    """Import paths of the suite's own probes, such as `my_probes:tone`."""
+
+
 class RetrievalSettings(BaseModel):
     """How retrieved passages are scored, `[retrieval]` in `suite.toml`."""
 
@@ -145,13 +161,18 @@ class SuiteSettings(BaseModel):
     """Words by which this product declines, beside the package's own."""
     retrieval: RetrievalSettings = RetrievalSettings()
     judging: JudgingSettings = JudgingSettings()
+    probes: ProbeSettings = ProbeSettings()
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the settings that are not the defaults, 12 hex digits."""
-        text = json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
+        """Hash of the settings that are not the defaults, 12 hex digits.
+
+        Probes are left out: no score follows from how a judge is probed.
+        """
+        given = self.model_dump(mode="json", exclude_defaults=True, exclude={"probes"})
+        text = json.dumps(given, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
