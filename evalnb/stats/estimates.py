@@ -10,10 +10,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Estimate", "difference_of_rates", "mean_interval", "t_quantile", "wilson"]
+__all__ = [
+    "Z_975",
+    "Estimate",
+    "clopper_pearson",
+    "difference_of_rates",
+    "jeffreys",
+    "mean_interval",
+    "t_quantile",
+    "wilson",
+]
 
-_Z_975 = 1.959963984540054
+Z_975 = 1.959963984540054
 """The 97.5% quantile of the standard normal distribution."""
+
+_MANY_DEGREES = 2000  # from where the sum of terms takes longer than to load scipy
 
 
 @dataclass(frozen=True)
@@ -52,13 +63,80 @@ def wilson(passes: float, n: int) -> Estimate:
     """
     if n == 0:
         return Estimate(None, None, None)
-    z2 = _Z_975**2
+    z2 = Z_975**2
     centre = (passes + z2 / 2) / (n + z2)
-    half = _Z_975 / (n + z2) * math.sqrt(max(passes * (n - passes) / n, 0) + z2 / 4)
+    half = Z_975 / (n + z2) * math.sqrt(max(passes * (n - passes) / n, 0) + z2 / 4)
     # Exact at the ends, where rounding leaves 1e-17.
     low = 0.0 if passes == 0 else max(centre - half, 0.0)
     high = 1.0 if passes == n else min(centre + half, 1.0)
     return Estimate(passes / n, low, high)
+
+
+def jeffreys(passes: float, n: int) -> Estimate:
+    """95% interval of a pass rate by Jeffreys' prior, Beta(1/2, 1/2).
+
+    Parameters
+    ----------
+    passes, n : number of passes and of cases
+
+    Returns
+    -------
+    estimate, ci_low, ci_high in [0, 1]; undefined for n = 0
+        The lower limit is 0 where nothing passed, the upper one 1 where everything did.
+
+    References
+    ----------
+    Brown, Cai & DasGupta (2001), Statistical Science 16(2), doi:10.1214/ss/1009213286.
+
+    Examples
+    --------
+    >>> interval = jeffreys(0, 20)
+    >>> interval.ci_low, round(interval.ci_high, 4)
+    (0.0, 0.1166)
+    """
+    return _beta_interval(passes, n, (0.5, 0.5), (0.5, 0.5))
+
+
+def clopper_pearson(passes: float, n: int) -> Estimate:
+    """95% interval of a pass rate that covers in at least 95% of samples, whatever the rate.
+
+    It is wider than it need be: for rates that a guarantee is stated of.
+
+    Parameters
+    ----------
+    passes, n : number of passes and of cases
+
+    Returns
+    -------
+    estimate, ci_low, ci_high in [0, 1]; undefined for n = 0
+
+    References
+    ----------
+    Clopper & Pearson (1934), Biometrika 26(4), doi:10.1093/biomet/26.4.404.
+
+    Examples
+    --------
+    >>> interval = clopper_pearson(0, 20)
+    >>> interval.ci_low, round(interval.ci_high, 4)
+    (0.0, 0.1684)
+    """
+    return _beta_interval(passes, n, (0.0, 1.0), (1.0, 0.0))
+
+
+def _beta_interval(
+    passes: float, n: int, low: tuple[float, float], high: tuple[float, float]
+) -> Estimate:
+    """Limits that are quantiles of Beta(passes + first, fails + second), exact at the ends."""
+    from scipy.special import betaincinv
+
+    if n == 0:
+        return Estimate(None, None, None)
+    fails = n - passes
+    return Estimate(
+        passes / n,
+        0.0 if passes == 0 else float(betaincinv(passes + low[0], fails + low[1], 0.025)),
+        1.0 if fails == 0 else float(betaincinv(passes + high[0], fails + high[1], 0.975)),
+    )
 
 
 def difference_of_rates(passes: float, n: int, other_passes: float, other_n: int) -> Estimate:
@@ -155,6 +233,10 @@ def t_quantile(degrees: int, level: float = 0.975) -> float:
     >>> round(t_quantile(9), 6)
     2.262157
     """
+    if degrees > _MANY_DEGREES:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(degrees, level))
     low, high = 0.0, math.pi / 2  # of the angle whose tangent is t over the root of the degrees
     for _ in range(60):
         middle = (low + high) / 2

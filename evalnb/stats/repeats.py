@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["repeat_statistics", "spread_by_item"]
+__all__ = ["mean_error", "repeat_statistics", "spread_by_item", "variance_split"]
 
 _TOO_FEW = "too_few"
 _NO_VARIANCE = "no_variance"
 _METHOD = "one-way analysis of variance"
+_VARIANCE_ROWS = (
+    "mean",
+    "ms_between",
+    "ms_within",
+    "variance_between",
+    "variance_within",
+    "icc",
+    "se_by_case",
+    "se_pretending_independent",
+    "se_if_one_repeat",
+    "se_floor_infinite_repeats",
+)
 
 
 def repeat_statistics(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -93,6 +105,101 @@ def repeat_statistics(ratings: pd.DataFrame) -> pd.DataFrame:
     return METRICS.build({**row, **shared} for row in rows)
 
 
+def variance_split(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Split the variance of repeated values into that between and that within cases.
+
+    Parameters
+    ----------
+    ratings : columns item, value; a row a case and repeat, the value NA where there is none
+
+    Returns
+    -------
+    a metrics frame with these rows; `n` counts cases with two values or more, `n_left_out` others
+        `mean`: mean of the case means. `ms_between`, `ms_within`: mean squares. `variance_within`:
+        of repeats of one case. `variance_between`: of the cases' true means, 0 where it would be
+        negative. `icc`: ICC(1), may be negative; F interval. Standard errors of the mean:
+        `se_by_case`, the one to use; `se_pretending_independent`, which is not, for it takes each
+        repeat for a case of its own; `se_if_one_repeat` and `se_floor_infinite_repeats`, what
+        fewer or more repeats of these cases would come to. NA `too_few` for fewer than two cases;
+        where nothing varies, variances and errors are 0 and `icc` is NA `no_variance`.
+
+    See Also
+    --------
+    mean_error : the standard error for any number of cases and repeats
+
+    References
+    ----------
+    Shrout & Fleiss (1979), Psychological Bulletin 86(2), doi:10.1037/0033-2909.86.2.420; Miller
+    (2024), arXiv:2411.00640.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"item": ["a", "a", "b", "b"], "value": [4, 4, 2, 3]})
+    >>> found = variance_split(ratings).set_index("metric")["estimate"]
+    >>> found["variance_between"], found["variance_within"]
+    (1.0, 0.25)
+    """
+    groups, n_left_out = _groups(ratings)
+    shared = {"n": len(groups), "n_left_out": n_left_out, "method": _METHOD}
+    if len(groups) < 2:
+        return METRICS.build(
+            {"metric": name, "reason": _TOO_FEW, **shared} for name in _VARIANCE_ROWS
+        )
+    values = np.concatenate(groups)
+    means = np.array([group.mean() for group in groups])
+    split = _mean_squares(groups)
+    n, within, between = len(groups), split.within, split.variance_between
+    found: dict[str, float] = {
+        "mean": float(means.mean()),
+        "ms_between": split.between,
+        "ms_within": within,
+        "variance_between": between,
+        "variance_within": within,
+        "se_by_case": math.sqrt(_squares(means) / (n - 1) / n),
+        "se_pretending_independent": math.sqrt(_squares(values) / (len(values) - 1) / len(values)),
+        "se_if_one_repeat": mean_error(between, within, n, 1),
+        "se_floor_infinite_repeats": mean_error(between, within, n, math.inf),
+    }
+    rows: list[dict[str, Any]] = [{"metric": name, "estimate": found[name]} for name in found]
+    icc: dict[str, Any] = {"metric": "icc", "reason": _NO_VARIANCE}
+    if values.min() < values.max():
+        low, high = split.interval()
+        icc = {"metric": "icc", "estimate": split.icc, "ci_low": low, "ci_high": high}
+    rows.insert(_VARIANCE_ROWS.index("icc"), icc)
+    return METRICS.build({**row, **shared} for row in rows)
+
+
+def mean_error(
+    variance_between: float, variance_within: float, n_cases: int, n_repeats: float
+) -> float:
+    """Return the standard error of a mean over cases and repeats.
+
+    Its square is (variance_between + variance_within / n_repeats) / n_cases: more repeats help
+    until the second part is small against the first, only more cases lower the first.
+
+    Parameters
+    ----------
+    variance_between, variance_within : as `variance_split` gives them
+    n_cases : at least 1
+    n_repeats : of each case, at least 1; `math.inf` for the floor
+
+    References
+    ----------
+    Miller (2024), arXiv:2411.00640.
+
+    Examples
+    --------
+    >>> mean_error(0.09, 0.16, 25, 1), mean_error(0.09, 0.16, 25, float("inf"))
+    (0.1, 0.06)
+    """
+    if n_cases < 1 or n_repeats < 1:
+        raise ValueError(
+            f"`n_cases` and `n_repeats` must be at least 1. Got {n_cases} and {n_repeats}."
+        )
+    return math.sqrt((variance_between + variance_within / n_repeats) / n_cases)
+
+
 def spread_by_item(ratings: pd.DataFrame) -> pd.DataFrame:
     """Return how far repeats on each item lie apart.
 
@@ -120,6 +227,10 @@ class _Split:
     n_items: int
     n_values: int
     repeats: float
+
+    @property
+    def variance_between(self) -> float:
+        return max(0.0, (self.between - self.within) / self.repeats)
 
     @property
     def icc(self) -> float:
@@ -168,10 +279,17 @@ def _split(groups: Sequence[np.ndarray]) -> _Split | str:
     values = np.concatenate(groups)
     if values.min() == values.max():
         return _NO_VARIANCE
+    return _mean_squares(groups)
+
+
+def _mean_squares(groups: Sequence[np.ndarray]) -> _Split:
+    """Return the mean squares of two groups or more."""
+    values = np.concatenate(groups)
     sizes = np.array([len(group) for group in groups])
     means = np.array([group.mean() for group in groups])
     total, n_items = int(sizes.sum()), len(groups)
-    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_items - 1)
+    varies = values.min() < values.max()
+    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_items - 1) if varies else 0.0
     within = math.fsum(map(_squares, groups)) / (total - n_items)
     repeats = (total - float((sizes**2).sum()) / total) / (n_items - 1)
     return _Split(between, within, n_items, total, repeats)
