@@ -1,0 +1,41 @@
+"""Probes of judges: changes that must leave a verdict as it was, and what they do to it."""
+
+from evalnb.probes.asking import run_probes
+from evalnb.probes.base import Item, Probe, Variant, changed, fitting, items_of, unchanged
+from evalnb.probes.effects import probe_effects
+from evalnb.probes.floor import FloorChecks
+from evalnb.probes.formatting import Formatting
+from evalnb.probes.frames import PROBE_EFFECTS, PROBE_VERDICTS
+from evalnb.probes.injection import Injection
+from evalnb.probes.loading import PROBES, load_probes, probed_outputs
+from evalnb.probes.measures import Measure
+from evalnb.probes.position import LengthPreference, Position
+from evalnb.probes.repetition import Repetition
+from evalnb.probes.sycophancy import Sycophancy
+from evalnb.probes.verbosity import Verbosity
+
+__all__ = [
+    "PROBES",
+    "PROBE_EFFECTS",
+    "PROBE_VERDICTS",
+    "FloorChecks",
+    "Formatting",
+    "Injection",
+    "Item",
+    "LengthPreference",
+    "Measure",
+    "Position",
+    "Probe",
+    "Repetition",
+    "Sycophancy",
+    "Variant",
+    "Verbosity",
+    "changed",
+    "fitting",
+    "items_of",
+    "load_probes",
+    "probe_effects",
+    "probed_outputs",
+    "run_probes",
+    "unchanged",
+]

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
     from evalnb.probes.measures import Measure
 
-__all__ = ["CHANGED", "CONTROL", "UNCHANGED", "Item", "Probe", "Role", "Variant", "fitting", "items_of"]
+__all__ = [
+    "CHANGED",
+    "CONTROL",
+    "UNCHANGED",
+    "Item",
+    "Probe",
+    "Role",
+    "Variant",
+    "fitting",
+    "items_of",
+]
 
 _FORM_IS_FIXED = ("expected_exact", "expected_schema", "expected_intent", "expected_tool_calls")
 

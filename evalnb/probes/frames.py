@@ -81,7 +81,8 @@ PROBE_EFFECTS = FrameSchema(
 """A row an effect: what a change does to a judge's verdict, and what its own noise does.
 
 `unit` is `level` (levels of the scale) or `rate` (a share, or a difference of shares). `floor` is
-the same figure of mere repeats, `net` the effect minus the floor, both with 95% intervals. `p` is
+the same figure of mere repeats or of a harmless control, 0 where the right effect is 0 by
+construction; `net` is the effect minus the floor; both have 95% intervals. `p` is
 of no net effect, `p_holm` after Holm: of headlines over all probes of the judge and scorer, of
 other rows within their probe. `real` says that the net effect is none of chance (`p_holm` up to
 0.05), `matters` that it is also larger than 0.25 of a level or 5 points of a rate. `n` counts what

@@ -11,6 +11,7 @@ from evalnb.probes.floor import FloorChecks
 from evalnb.probes.formatting import Formatting
 from evalnb.probes.injection import Injection
 from evalnb.probes.position import LengthPreference, Position
+from evalnb.probes.repetition import Repetition
 from evalnb.probes.sycophancy import Sycophancy
 from evalnb.probes.verbosity import Verbosity
 
@@ -26,6 +27,7 @@ __all__ = ["PROBES", "load_probes", "probed_outputs"]
 PROBES: dict[str, Probe] = {
     probe.name: probe
     for probe in (
+        Repetition(),
         Verbosity(),
         Formatting(),
         Sycophancy(),

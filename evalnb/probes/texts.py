@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["LANGUAGES", "ProbeTexts", "attacks", "filler", "padded", "sentences", "shortened", "texts"]
+__all__ = [
+    "LANGUAGES",
+    "ProbeTexts",
+    "attacks",
+    "filler",
+    "padded",
+    "sentences",
+    "shortened",
+    "texts",
+]
 
 LANGUAGES = ("en", "de", "es", "ja")
 """The languages that the probes speak."""

@@ -52,10 +52,12 @@ class Verbosity(Probe):
         yield from shifts(verdicts, [PADDED])
         yield per_doubling(verdicts, PADDED)
         of_padding = verdicts[verdicts["family"] == PADDED]
-        by_name = verdicts.assign(family=verdicts["family"].mask(
-            verdicts["family"] == PADDED, verdicts["variant"]
-        ))
-        names = sorted(of_padding["variant"].unique(), key=lambda name: int(name.partition(" x")[2]))
+        by_name = verdicts.assign(
+            family=verdicts["family"].mask(verdicts["family"] == PADDED, verdicts["variant"])
+        )
+        names = sorted(
+            of_padding["variant"].unique(), key=lambda name: int(name.partition(" x")[2])
+        )
         yield from shifts(by_name, [*names, SHORTENED], headline=False)
 
 

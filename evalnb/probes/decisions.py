@@ -1,0 +1,223 @@
+"""From effects unit by unit to estimates, intervals and what is more than noise."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from evalnb.stats.estimates import Estimate, t_quantile, wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalnb.probes.measures import Measure, Unit
+
+__all__ = ["LEVEL", "MATTERS", "decided_row", "holm", "sign_flip_p", "tango"]
+
+LEVEL = 0.05
+"""Up to this p, after Holm, an effect is none of chance."""
+MATTERS = {"level": 0.25, "rate": 0.05}
+"""Beyond this size an effect matters: of a level, of a rate."""
+
+_EXACT_CLUSTERS = 16
+_DRAWS = 10_000
+_CLOSE = 1e-9
+_Z = 1.959963984540054
+
+
+def decided_row(measure: Measure) -> dict[str, Any]:
+    """Return a row of probe effects, but for what depends on other rows.
+
+    Parameters
+    ----------
+    measure : effects and floors by unit
+
+    Returns
+    -------
+    estimate, interval, n, n_left_out, floor, net, net_low, net_high, p, method, reason, warnings
+        A rate of yes and no has Wilson's interval, a difference of such Tango's, all else Student's
+        over items. `p` is two-sided by the sign-flip test over items; of a share that should be 0
+        it is that of a rate of 5 points or less, by the binomial distribution over items: one slip
+        is no habit. NA `too_few` without a unit; intervals are NA `no_variance` where nothing
+        varies and neither Wilson's nor Tango's serves.
+    """
+    units = measure.units
+    effect = units["effect"].to_numpy(dtype="float64", na_value=np.nan)
+    items = units["item"].to_numpy(dtype=object)
+    known = ~np.isnan(effect)
+    row: dict[str, Any] = {
+        "variant": measure.variant,
+        "metric": measure.metric,
+        "unit": measure.unit,
+        "headline": measure.headline,
+        "n": int(known.sum()),
+        "n_left_out": int((~known).sum()),
+    }
+    if not known.any():
+        return {**row, "reason": "too_few"}
+    limits = (measure.low, measure.high)
+    found, method, reason = _estimate(effect[known], items[known], measure.unit, limits)
+    if measure.estimated is not None:
+        found, method = measure.estimated, measure.method or ""
+        reason = "no_variance" if found.ci_low is None else None
+    row |= {**vars(found), "method": method, "reason": reason}
+    row["warnings"] = _none_seen(effect[known], measure)
+    if "floor" not in units:
+        net = dict(zip(("net", "net_low", "net_high"), vars(found).values(), strict=True))
+        return {**row, "floor": 0.0, **net, "p": _p_of_none(effect, items, known, measure)}
+    return row | _beyond_floor(effect, items, measure)
+
+
+def _beyond_floor(effect: np.ndarray, items: np.ndarray, measure: Measure) -> dict[str, Any]:
+    floor = measure.units["floor"].to_numpy(dtype="float64", na_value=np.nan)
+    both = ~np.isnan(effect) & ~np.isnan(floor)
+    if not both.any():
+        return {}
+    apart = effect[both] - floor[both]
+    limits = (-1.0, 1.0) if measure.unit == "rate" else (None, None)
+    net, _, _ = _estimate(apart, items[both], measure.unit, limits)
+    return {
+        "floor": float(floor[both].mean()),
+        "net": net.estimate,
+        "net_low": net.ci_low,
+        "net_high": net.ci_high,
+        "p": sign_flip_p(apart, items[both]),
+    }
+
+
+def _p_of_none(effect: np.ndarray, items: np.ndarray, known: np.ndarray, measure: Measure) -> float:
+    """Return the p of an effect that should be 0, where nothing is taken off it."""
+    if measure.unit == "rate" and measure.low == 0:
+        from scipy.stats import binom
+
+        by_item = pd.Series(effect[known]).groupby(list(items[known])).mean()
+        hits = math.floor(float(by_item.sum()) + _CLOSE)
+        return float(binom.sf(hits - 1, len(by_item), MATTERS["rate"]))
+    weights = 1.0
+    if "dose" in measure.units:  # of a slope, what each point says of it
+        weights = measure.units["dose"].to_numpy(dtype="float64", na_value=np.nan)[known]
+    return sign_flip_p(effect[known] * weights, items[known])
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p-values adjusted by Holm's method; those that are missing stay so and do not count.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6(2).
+
+    Examples
+    --------
+    >>> holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    known = sorted((p, number) for number, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, number) in enumerate(known):
+        highest = max(highest, min((len(known) - rank) * p, 1.0))
+        adjusted[number] = highest
+    return adjusted
+
+
+def sign_flip_p(values: Sequence[float] | np.ndarray, clusters: Sequence[Any]) -> float:
+    """Return the two-sided p of no effect: how often sums of flipped signs are as far from 0.
+
+    Parameters
+    ----------
+    values : effects
+    clusters : what they share; the sign of a cluster is flipped as a whole
+
+    Returns
+    -------
+    1 where every cluster sums to 0; exact up to 16 clusters that do not, else of 10,000 draws with
+    the seed 0
+
+    References
+    ----------
+    Fisher (1935), The Design of Experiments, section 21.
+
+    Examples
+    --------
+    >>> sign_flip_p([1, 1, 1, 0], list("abcd"))
+    0.25
+    """
+    sums = pd.Series(np.asarray(values, dtype="float64")).groupby(list(clusters)).sum().to_numpy()
+    sums = sums[np.abs(sums) > _CLOSE]
+    if not len(sums):
+        return 1.0
+    total = abs(float(sums.sum())) - _CLOSE
+    if len(sums) <= _EXACT_CLUSTERS:
+        signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
+        return float((np.abs(signs @ sums) >= total).mean())
+    signs = 1 - 2 * np.random.default_rng(0).integers(0, 2, (_DRAWS, len(sums)))
+    return float(((np.abs(signs @ sums) >= total).sum() + 1) / (_DRAWS + 1))
+
+
+def tango(up: int, down: int, n: int) -> Estimate:
+    """Return the difference of two paired rates with its 95% score interval.
+
+    Parameters
+    ----------
+    up, down : how many pairs changed in either direction
+    n : how many pairs there are
+
+    References
+    ----------
+    Tango (1998), Statistics in Medicine 17:891.
+
+    Examples
+    --------
+    >>> found = tango(11, 1, 60)
+    >>> round(found.ci_low, 4), round(found.ci_high, 4)
+    (0.0649, 0.2865)
+    """
+    from scipy.optimize import brentq
+
+    estimate = (up - down) / n
+
+    def score(difference: float) -> float:
+        a, b = 2 * n, -up - down + (2 * n - up + down) * difference
+        c = -down * difference * (1 - difference)
+        q = (math.sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a)
+        variance = n * (2 * q + difference * (1 - difference))
+        return (up - down - n * difference) / math.sqrt(max(variance, 1e-300))
+
+    edge = 1 - 1e-12
+    low = -1.0 if down == n else float(brentq(lambda d: score(d) - _Z, -edge, estimate))
+    high = 1.0 if up == n else float(brentq(lambda d: score(d) + _Z, estimate, edge))
+    return Estimate(estimate, low, high)
+
+
+def _estimate(
+    values: np.ndarray, items: np.ndarray, unit: Unit, limits: tuple[float | None, float | None]
+) -> tuple[Estimate, str, str | None]:
+    n, mean = len(values), float(values.mean())
+    levels = set(np.unique(values))
+    if limits[0] == 0 and levels <= {0, 1}:
+        return wilson(float(values.sum()), n), "wilson", None
+    n_items = len(set(items))
+    if n == n_items and unit == "rate" and levels <= {-1, 0, 1}:
+        found = tango(int((values == 1).sum()), int((values == -1).sum()), n)
+        return found, "tango", None
+    sums = pd.Series(values - mean).groupby(list(items)).sum().to_numpy()
+    spread = float((sums**2).sum())
+    if n_items < 2 or spread < _CLOSE:
+        why = "too_few" if n_items < 2 else "no_variance"
+        return Estimate(mean, None, None), "t over items", why
+    se = math.sqrt(n_items / (n_items - 1) * spread) / n
+    half = t_quantile(n_items - 1) * se
+    low, high = (-math.inf if limits[0] is None else limits[0]), limits[1]
+    high = math.inf if high is None else high
+    return Estimate(mean, max(mean - half, low), min(mean + half, high)), "t over items", None
+
+
+def _none_seen(effect: np.ndarray, measure: Measure) -> list[str] | None:
+    """Bound a rate of which nothing was seen."""
+    if measure.unit != "rate" or measure.low != 0 or effect.any():
+        return None
+    bound = 1 - 0.05 ** (1 / len(effect))
+    return [f"none of {len(effect)}: below {bound:.2f}, one-sided 95%"]
