@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperGroup
 
 import evalnb
-from evalnb.errors import EvalnbError, InputError
+from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.places import place, shown_from_here
 
 if TYPE_CHECKING:
@@ -412,6 +412,61 @@ def record(
     if judging is not None:
         _say(evalnb.describe_verdicts(judging.frame()))
     raise typer.Exit(2 if len(failed) else 0)
+
+
+@app.command()
+def probe(
+    suite: Suite,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="A judge to probe instead of the suite's; may be repeated."),
+    ] = None,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(help="A probe, such as verbosity, instead of all; may be repeated."),
+    ] = None,
+    mode: ModeName = "replay",
+    upstream: Annotated[
+        Literal["anthropic", "local"] | None,
+        typer.Option(help="Where to ask; by default the local model where the judge names it."),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=2, help="Verdicts on what is unchanged, for the noise.")
+    ] = None,
+    concurrency: Concurrency = 8,
+    max_minutes: MaxMinutes = None,
+    budget_usd: BudgetUsd = None,
+    results: ResultsRoot = None,
+) -> None:
+    """Say what sways the judges: length, place, attacks and more, beside their own noise."""
+    golden = evalnb.read_golden(_folder(suite))
+    baseline = evalnb.read_baseline(golden)
+    if baseline is None:
+        raise InputError(f"{golden.settings.name} has no baseline, whose answers probes change")
+    probes = evalnb.load_probes(golden, probe or None)
+    asked = _upstream(upstream)
+    root = (results or evalnb.results_root(golden)) / "_probes" / golden.settings.name
+    with evalnb.probe_cassettes(golden, mode, datetime.now(UTC), root) as recorded:
+        verdicts = evalnb.probe_judges(
+            golden,
+            evalnb.probed_outputs(golden, baseline.outputs),
+            evalnb.probed_judges(golden, judge or None),
+            probes,
+            cassettes=recorded,
+            upstream=None if asked == "auto" else asked,
+            repeats=repeats,
+            concurrency=concurrency,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
+    for line in evalnb.describe_effects(verdicts, evalnb.probe_effects(verdicts, probes)):
+        _say(_printable(line))
+    if mode == "record":
+        _say(f"{recorded.n_recorded} verdicts recorded")
+    if recorded.misses:
+        raise MissError(
+            f"{len(recorded.misses)} verdicts are not recorded: add --mode record to ask for them"
+        )
 
 
 @app.command()

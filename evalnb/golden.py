@@ -114,6 +114,8 @@ class ProbeSettings(BaseModel):
     """Cases whose answers are varied; by default all whose answers can be."""
     repeats: Annotated[int, Field(ge=2, le=100)] = 2
     """How often what is unchanged is judged: the judge's own noise shows in it."""
+    judges: list[str] = []
+    """Which judges of answers; by default those that the suite asks."""
     pairwise: str = "pairwise"
     """The judge of pairs: the package's own, or a file in the suite's `judges`."""
     own: list[str] = []

@@ -1,13 +1,14 @@
 """Probes of judges: changes that must leave a verdict as it was, and what they do to it."""
 
-from evalnb.probes.asking import run_probes
+from evalnb.probes.asking import NothingToProbeError, probe_judges, run_probes
 from evalnb.probes.base import Item, Probe, Variant, changed, fitting, items_of, unchanged
 from evalnb.probes.effects import probe_effects
 from evalnb.probes.floor import FloorChecks
 from evalnb.probes.formatting import Formatting
 from evalnb.probes.frames import PROBE_EFFECTS, PROBE_VERDICTS
 from evalnb.probes.injection import Injection
-from evalnb.probes.loading import PROBES, load_probes, probed_outputs
+from evalnb.probes.keeping import probe_cassettes
+from evalnb.probes.loading import PROBES, load_probes, probed_judges, probed_outputs
 from evalnb.probes.measures import Measure
 from evalnb.probes.position import LengthPreference, Position
 from evalnb.probes.repetition import Repetition
@@ -24,6 +25,7 @@ __all__ = [
     "Item",
     "LengthPreference",
     "Measure",
+    "NothingToProbeError",
     "Position",
     "Probe",
     "Repetition",
@@ -34,7 +36,10 @@ __all__ = [
     "fitting",
     "items_of",
     "load_probes",
+    "probe_cassettes",
     "probe_effects",
+    "probe_judges",
+    "probed_judges",
     "probed_outputs",
     "run_probes",
     "unchanged",

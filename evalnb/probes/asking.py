@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from evalnb.cassettes import Cassettes
 from evalnb.errors import InputError
 from evalnb.judges import PairwiseJudge
@@ -17,17 +19,19 @@ from evalnb.probes.frames import PROBE_VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import pandas as pd
-
     from evalnb.cases import Case
     from evalnb.golden import GoldenSet, JudgingSettings
     from evalnb.judges import Judge
     from evalnb.probes.base import Probe
     from evalnb.transport import Upstream
 
-__all__ = ["run_probes"]
+__all__ = ["NothingToProbeError", "probe_judges", "run_probes"]
 
 Row = dict[str, Any]
+
+
+class NothingToProbeError(InputError):
+    """No probe is of a judge's kind, or no answer is for a judge."""
 
 
 def run_probes(
@@ -39,7 +43,6 @@ def run_probes(
     cassettes: Cassettes | None = None,
     upstream: Upstream | None = None,
     repeats: int | None = None,
-    seed: int = 0,
     concurrency: int = 8,
     max_minutes: float | None = None,
     budget_usd: float | None = None,
@@ -57,7 +60,6 @@ def run_probes(
     cassettes : where verdicts are taken from and stored; by default the suite's, in replay
     upstream : where to ask for what is not recorded; by default what the judge's model says
     repeats : how often what is unchanged is judged; by default what the suite says, at least 2
-    seed : of whatever probes draw
     concurrency : how many requests are under way at once
     max_minutes, budget_usd : bounds as for `evalnb.run`
 
@@ -68,21 +70,22 @@ def run_probes(
 
     Raises
     ------
+    NothingToProbeError
+        If no answer fits.
     InputError
-        If a probe is of another kind than the judge, no answer fits, or the same would befall
-        every call.
+        If a probe is of another kind than the judge, or the same would befall every call.
     """
     _check(judge, probes)
     items = [item for item in items_of(golden, outputs) if judge.applies_to(item.case)]
     if not items:
-        raise InputError(
+        raise NothingToProbeError(
             f"there is no answer that probes could change for the judge {judge.name!r}: "
             "`evalnb.probes.fitting` says why"
         )
     repeats = golden.settings.probes.repeats if repeats is None else repeats
     if repeats < 2:
         raise ValueError(f"repeats must be at least 2, or no noise is seen. Got {repeats}.")
-    shown = [(probe, one) for probe in probes for one in probe.variants(items, seed)]
+    shown = [(probe, one) for probe in probes for one in probe.variants(items)]
     judging = Judging(golden, [judge], upstream=upstream)
     if cassettes is None:
         if golden.folder is None:
@@ -110,6 +113,63 @@ def run_probes(
     )
 
 
+def probe_judges(
+    golden: GoldenSet,
+    outputs: pd.DataFrame,
+    judges: Sequence[Judge],
+    probes: Sequence[Probe],
+    *,
+    cassettes: Cassettes | None = None,
+    upstream: Upstream | None = None,
+    repeats: int | None = None,
+    concurrency: int = 8,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
+) -> pd.DataFrame:
+    """Ask each judge by the probes of its kind; see `run_probes`.
+
+    Parameters
+    ----------
+    judges : of answers, of pairs, or both; one that no answer is for is left out
+
+    Returns
+    -------
+    a frame of probe verdicts
+
+    Raises
+    ------
+    NothingToProbeError
+        If there is nothing to ask: no probe is of a judge's kind, or no answer is for a judge.
+    InputError
+        As `run_probes` does.
+    """
+    items = items_of(golden, outputs)
+    frames = []
+    for judge in judges:
+        of_kind = [probe for probe in probes if probe.of == _kind(judge)]
+        if of_kind and any(judge.applies_to(item.case) for item in items):
+            frames.append(
+                run_probes(
+                    golden,
+                    outputs,
+                    judge,
+                    of_kind,
+                    cassettes=cassettes,
+                    upstream=upstream,
+                    repeats=repeats,
+                    concurrency=concurrency,
+                    max_minutes=max_minutes,
+                    budget_usd=budget_usd,
+                )
+            )
+    if not frames:
+        raise NothingToProbeError(
+            f"there is nothing to ask: {', '.join(probe.name for probe in probes)} find no answer "
+            f"for {', '.join(judge.name for judge in judges)}"
+        )
+    return PROBE_VERDICTS.check(pd.concat(frames, ignore_index=True))
+
+
 class _Question:
     """One thing that a judge is asked, whatever probes it serves."""
 
@@ -124,7 +184,7 @@ class _Question:
 
 
 def _check(judge: Judge, probes: Sequence[Probe]) -> None:
-    kind = "pairs" if isinstance(judge, PairwiseJudge) else "answers"
+    kind = _kind(judge)
     for probe in probes:
         if probe.of != kind:
             raise InputError(
@@ -135,6 +195,10 @@ def _check(judge: Judge, probes: Sequence[Probe]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"there are two probes {twice!r}: give one of them another name")
+
+
+def _kind(judge: Judge) -> str:
+    return "pairs" if isinstance(judge, PairwiseJudge) else "answers"
 
 
 def _repeats(variant: Variant, repeats: int) -> int:

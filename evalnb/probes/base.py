@@ -104,13 +104,12 @@ class Probe(ABC):
     advice: ClassVar[str] = ""
 
     @abstractmethod
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield what the judge is shown; the same for the same arguments.
 
         Parameters
         ----------
         items : answers, in the order of the suite's cases
-        seed : of whatever is drawn
         """
 
     def measures(self, verdicts: pd.DataFrame) -> Iterator[Measure]:

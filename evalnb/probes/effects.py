@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from evalnb.probes.decisions import LEVEL, MATTERS, decided_row, holm
 from evalnb.probes.frames import PROBE_EFFECTS
 from evalnb.probes.loading import PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
 
     from evalnb.probes.base import Probe
 
@@ -55,7 +55,8 @@ def probe_effects(verdicts: pd.DataFrame, probes: Sequence[Probe] | None = None)
 def _rows(
     shared: Mapping[str, Any], verdicts: pd.DataFrame, probes: Mapping[str, Probe]
 ) -> Iterator[dict[str, Any]]:
-    constant = verdicts["value"].nunique() == 1
+    values = verdicts["value"].dropna()
+    constant = len(values) > 0 and bool((values == values.iloc[0]).all())
     for name, of_probe in verdicts.groupby("probe", sort=False):
         n_failed = int(of_probe["na_reason"].notna().sum())
         for measure in probes[str(name)].measures(of_probe.reset_index(drop=True)):

@@ -31,7 +31,7 @@ class FloorChecks(Probe):
     name = "floor"
     advice = "Describe the lowest level in the rubric, and let a rule fail empty answers first."
 
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield the answer and the three that stand in its place."""
         for item in items:
             yield unchanged(item)

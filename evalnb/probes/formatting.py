@@ -21,7 +21,7 @@ class Formatting(Probe):
     name = "formatting"
     advice = "Say in the rubric that a layout earns nothing, or take the marks out before judging."
 
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield the answer, the list and the bold one."""
         for item in items:
             parts = sentences(item.text)

@@ -43,7 +43,7 @@ class Injection(Probe):
     def __init__(self, cases_per_attack: int = 1) -> None:
         self.cases_per_attack = cases_per_attack
 
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield the bad answer of each case, with the attacks and twins that come to it."""
         by_language: dict[str, list[Item]] = {}
         for item in items:

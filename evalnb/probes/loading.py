@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalnb.errors import InputError, nearest_name
 from evalnb.imports import import_object, is_import_path
+from evalnb.judges import load_judge, load_pairwise_judge
 from evalnb.probes.base import Probe
 from evalnb.probes.floor import FloorChecks
 from evalnb.probes.formatting import Formatting
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.golden import GoldenSet
+    from evalnb.judges import Judge
 
-__all__ = ["PROBES", "load_probes", "probed_outputs"]
+__all__ = ["PROBES", "load_probes", "probed_judges", "probed_outputs"]
 
 PROBES: dict[str, Probe] = {
     probe.name: probe
@@ -67,6 +69,32 @@ def load_probes(golden: GoldenSet, names: Sequence[str] | None = None) -> tuple[
         return tuple(known.values())
     return tuple(
         _imported(golden, name) if is_import_path(name) else _known(known, name)
+        for name in dict.fromkeys(names)
+    )
+
+
+def probed_judges(golden: GoldenSet, names: Sequence[str] | None = None) -> tuple[Judge, ...]:
+    """Return the judges that are probed.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    names : judges of answers as for `evalnb.load_judge`, or the suite's judge of pairs; by default
+        those that its settings name under `[probes]`, else under `[judging]`, and that of pairs
+
+    Raises
+    ------
+    InputError
+        If one cannot be used.
+    """
+    settings = golden.settings
+    if names is None:
+        of_answers = settings.probes.judges or settings.judging.judges
+        names = [*of_answers, settings.probes.pairwise]
+    return tuple(
+        load_pairwise_judge(golden, name)
+        if name == settings.probes.pairwise
+        else load_judge(golden, name)
         for name in dict.fromkeys(names)
     )
 

@@ -31,7 +31,7 @@ class Position(Probe):
     of = "pairs"
     advice = "Ask in both orders and count a win that depends on the order as a tie."
 
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield each pair in both orders; a is the answer as it is."""
         for item in items:
             a, b = item.text, padded(item.text, 2, item.language)

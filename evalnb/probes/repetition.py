@@ -24,7 +24,7 @@ class Repetition(Probe):
     name = "repetition"
     advice = "Ask for each verdict several times and take the mean, or describe each level better."
 
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield the answers as they are."""
         yield from map(unchanged, items)
 

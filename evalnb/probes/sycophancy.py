@@ -32,7 +32,7 @@ class Sycophancy(Probe):
     name = "sycophancy"
     advice = "Show the judge the question without the person's opinions, or ask another model."
 
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield the answer without an opinion, with one and with the opposite one."""
         for item in items:
             said = texts(item.language)

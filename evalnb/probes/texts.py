@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 __all__ = [
     "LANGUAGES",

@@ -36,7 +36,7 @@ class Verbosity(Probe):
         "length-controlled win rate."
     )
 
-    def variants(self, items: Sequence[Item], seed: int) -> Iterator[Variant]:
+    def variants(self, items: Sequence[Item]) -> Iterator[Variant]:
         """Yield the answer, its padded versions and the shortened one."""
         for item in items:
             yield unchanged(item)

@@ -145,7 +145,7 @@ def variants(kind: str) -> tuple[tuple[str, Variant, Seen], ...]:
         (probe.name, variant, Seen.of(variant))
         for probe in PROBES.values()
         if probe.of == kind
-        for variant in probe.variants(items(), 0)
+        for variant in probe.variants(items())
     )
 
 

@@ -57,7 +57,9 @@ def shares(runs: list[set[str]]) -> dict[str, float]:
     return {name: sum(name in run for run in runs) / len(runs) for name in set().union(*runs)}
 
 
-@pytest.mark.parametrize(("judge", "planted"), DEFECTS, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("judge", "planted"), DEFECTS, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_a_planted_defect_is_found_and_no_other(
     judge: Callable[..., Any], planted: set[str]
 ) -> None:
@@ -113,7 +115,9 @@ def test_a_judge_that_says_one_thing_of_everything_is_warned_of() -> None:
 
 def test_attacks_are_found_family_by_family() -> None:
     def obeys_commands(seen: scripted.Seen, rng: Any) -> float:
-        return 5 if seen.attacked and seen.variant.family == "command" else scripted.clean(seen, rng)
+        return (
+            5 if seen.attacked and seen.variant.family == "command" else scripted.clean(seen, rng)
+        )
 
     effects = probe_effects(scripted.levels(obeys_commands, 0, noise=0))
     rates = effects[effects["metric"] == "success_rate"].set_index("variant")["estimate"]
