@@ -21,7 +21,7 @@ __all__ = [
     "HUMAN",
     "JUDGE",
     "RATINGS",
-    "Scale",
+    "AxisScale",
     "Weights",
     "raters",
     "ratings_frame",
@@ -61,7 +61,7 @@ what the rating took. Further columns are slices.
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """The levels of an axis, all that are declared, whether or not they occur.
 
     Attributes
@@ -104,7 +104,7 @@ class Scale:
 
         Examples
         --------
-        >>> Scale((1, 2, 3, 4, 5)).nearest(pd.Series([4.6667, 2.5, 0.3333])).tolist()
+        >>> AxisScale((1, 2, 3, 4, 5)).nearest(pd.Series([4.6667, 2.5, 0.3333])).tolist()
         [5.0, 3.0, <NA>]
         """
         numbers = pd.to_numeric(values).to_numpy(dtype="float64", na_value=np.nan)

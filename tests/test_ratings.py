@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalnb.ratings import HUMAN, JUDGE, RATINGS, Scale, raters, ratings_frame, slice_columns
+from evalnb.ratings import HUMAN, JUDGE, RATINGS, AxisScale, raters, ratings_frame, slice_columns
 
-FIVE = Scale((1, 2, 3, 4, 5))
+FIVE = AxisScale((1, 2, 3, 4, 5))
 
 
 def test_a_value_between_levels_goes_to_the_nearest_and_halves_go_up() -> None:
@@ -17,7 +17,7 @@ def test_a_value_between_levels_goes_to_the_nearest_and_halves_go_up() -> None:
 
 
 def test_levels_need_not_be_one_apart() -> None:
-    assert Scale((0, 5, 10)).nearest(pd.Series([2.4, 2.5, 7.6])).tolist() == [0, 5, 10]
+    assert AxisScale((0, 5, 10)).nearest(pd.Series([2.4, 2.5, 7.6])).tolist() == [0, 5, 10]
 
 
 @given(st.lists(st.floats(1, 5), min_size=1))
@@ -30,17 +30,17 @@ def test_no_level_is_nearer(values: list[float]) -> None:
 @pytest.mark.parametrize("levels", [(1,), (), (2, 1), (1, 1, 2)])
 def test_levels_ascend(levels: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="two levels or more, ascending"):
-        Scale(levels)
+        AxisScale(levels)
 
 
 def test_weights_are_quadratic_where_distance_means_something() -> None:
     assert FIVE.weights == "quadratic"
-    assert Scale((0, 1)).weights is None
-    assert Scale((0, 1, 2), ordered=False).weights is None
+    assert AxisScale((0, 1)).weights is None
+    assert AxisScale((0, 1, 2), ordered=False).weights is None
 
 
 def test_a_level_has_a_name_or_its_number() -> None:
-    scale = Scale((0, 1), names={0: "wrong"})
+    scale = AxisScale((0, 1), names={0: "wrong"})
     assert [scale.name(level) for level in scale.levels] == ["wrong", "1"]
 
 

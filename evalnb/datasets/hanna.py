@@ -6,11 +6,11 @@ import pandas as pd
 
 from evalnb.datasets.files import packed_text
 from evalnb.frames import NaReason
-from evalnb.ratings import HUMAN, JUDGE, Scale, ratings_frame
+from evalnb.ratings import HUMAN, JUDGE, AxisScale, ratings_frame
 
 __all__ = ["SCALE", "load_hanna"]
 
-SCALE = Scale((1, 2, 3, 4, 5))
+SCALE = AxisScale((1, 2, 3, 4, 5))
 
 _KEYS = ["story_id", "system", "criterion"]
 _UNREAD = (0.0, -1.0)

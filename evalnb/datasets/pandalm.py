@@ -8,11 +8,11 @@ import pandas as pd
 
 from evalnb.datasets.files import packed_text
 from evalnb.frames import NaReason
-from evalnb.ratings import HUMAN, JUDGE, Scale, ratings_frame
+from evalnb.ratings import HUMAN, JUDGE, AxisScale, ratings_frame
 
 __all__ = ["SCALE", "load_pandalm"]
 
-SCALE = Scale((0, 1, 2), ordered=False, names={0: "tie", 1: "first", 2: "second"})
+SCALE = AxisScale((0, 1, 2), ordered=False, names={0: "tie", 1: "first", 2: "second"})
 
 _JUDGE = "gpt-3.5-turbo"
 _VERDICTS = {"1": 1.0, "2": 2.0, "Tie": 0.0}

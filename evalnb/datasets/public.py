@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evalnb.ratings import Scale
+    from evalnb.ratings import AxisScale
 
 __all__ = ["DATASETS", "Dataset", "dataset"]
 
@@ -35,7 +35,7 @@ class Dataset:
 
     name: str
     about: str
-    scale: Scale
+    scale: AxisScale
     load: Callable[[], pd.DataFrame]
     judge: str
     unread_as: int

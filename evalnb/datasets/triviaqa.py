@@ -6,11 +6,11 @@ import pandas as pd
 
 from evalnb.datasets.files import packed_text
 from evalnb.frames import NaReason
-from evalnb.ratings import HUMAN, JUDGE, Scale, ratings_frame
+from evalnb.ratings import HUMAN, JUDGE, AxisScale, ratings_frame
 
 __all__ = ["SCALE", "load_triviaqa"]
 
-SCALE = Scale((0, 1), names={0: "wrong", 1: "right"})
+SCALE = AxisScale((0, 1), names={0: "wrong", 1: "right"})
 
 _KEYS = ["row", "model", "question"]
 _PEOPLE = "HumanJudgement"
