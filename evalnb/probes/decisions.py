@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from evalnb.stats.estimates import Estimate, t_quantile, wilson
+from evalnb.stats.paired_intervals import tango_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalnb.probes.measures import Measure, Unit
 
-__all__ = ["LEVEL", "MATTERS", "decided_row", "holm", "sign_flip_p", "tango"]
+__all__ = ["LEVEL", "MATTERS", "decided_row", "sign_flip_p"]
 
 LEVEL = 0.05
 """Up to this p, after Holm, an effect is none of chance."""
@@ -25,7 +26,6 @@ MATTERS = {"level": 0.25, "rate": 0.05}
 _EXACT_CLUSTERS = 16
 _DRAWS = 10_000
 _CLOSE = 1e-9
-_Z = 1.959963984540054
 
 
 def decided_row(measure: Measure) -> dict[str, Any]:
@@ -102,27 +102,6 @@ def _p_of_none(effect: np.ndarray, items: np.ndarray, known: np.ndarray, measure
     return sign_flip_p(effect[known] * weights, items[known])
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return p-values adjusted by Holm's method; those that are missing stay so and do not count.
-
-    References
-    ----------
-    Holm (1979), Scandinavian Journal of Statistics 6(2).
-
-    Examples
-    --------
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
-    known = sorted((p, number) for number, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    highest = 0.0
-    for rank, (p, number) in enumerate(known):
-        highest = max(highest, min((len(known) - rank) * p, 1.0))
-        adjusted[number] = highest
-    return adjusted
-
-
 def sign_flip_p(values: Sequence[float] | np.ndarray, clusters: Sequence[Any]) -> float:
     """Return the two-sided p of no effect: how often sums of flipped signs are as far from 0.
 
@@ -157,41 +136,6 @@ def sign_flip_p(values: Sequence[float] | np.ndarray, clusters: Sequence[Any]) -
     return float(((np.abs(signs @ sums) >= total).sum() + 1) / (_DRAWS + 1))
 
 
-def tango(up: int, down: int, n: int) -> Estimate:
-    """Return the difference of two paired rates with its 95% score interval.
-
-    Parameters
-    ----------
-    up, down : how many pairs changed in either direction
-    n : how many pairs there are
-
-    References
-    ----------
-    Tango (1998), Statistics in Medicine 17:891.
-
-    Examples
-    --------
-    >>> found = tango(11, 1, 60)
-    >>> round(found.ci_low, 4), round(found.ci_high, 4)
-    (0.0649, 0.2865)
-    """
-    from scipy.optimize import brentq
-
-    estimate = (up - down) / n
-
-    def score(difference: float) -> float:
-        a, b = 2 * n, -up - down + (2 * n - up + down) * difference
-        c = -down * difference * (1 - difference)
-        q = (math.sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a)
-        variance = n * (2 * q + difference * (1 - difference))
-        return (up - down - n * difference) / math.sqrt(max(variance, 1e-300))
-
-    edge = 1 - 1e-12
-    low = -1.0 if down == n else float(brentq(lambda d: score(d) - _Z, -edge, estimate))
-    high = 1.0 if up == n else float(brentq(lambda d: score(d) + _Z, estimate, edge))
-    return Estimate(estimate, low, high)
-
-
 def _estimate(
     values: np.ndarray, items: np.ndarray, unit: Unit, limits: tuple[float | None, float | None]
 ) -> tuple[Estimate, str, str | None]:
@@ -201,7 +145,7 @@ def _estimate(
         return wilson(float(values.sum()), n), "wilson", None
     n_items = len(set(items))
     if n == n_items and unit == "rate" and levels <= {-1, 0, 1}:
-        found = tango(int((values == 1).sum()), int((values == -1).sum()), n)
+        found = tango_interval(int((values == 1).sum()), int((values == -1).sum()), n)
         return found, "tango", None
     sums = pd.Series(values - mean).groupby(list(items)).sum().to_numpy()
     spread = float((sums**2).sum())

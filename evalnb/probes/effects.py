@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalnb.probes.decisions import LEVEL, MATTERS, decided_row, holm
+import pandas as pd
+
+from evalnb.probes.decisions import LEVEL, MATTERS, decided_row
 from evalnb.probes.frames import PROBE_EFFECTS
 from evalnb.probes.loading import PROBES
+from evalnb.stats.multiplicity import adjusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import pandas as pd
 
     from evalnb.probes.base import Probe
 
@@ -73,10 +74,11 @@ def _adjusted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         group = None if row["headline"] else row["probe"]
         groups.setdefault(group, []).append(number)
     for numbers in groups.values():
-        for number, p in zip(numbers, holm([rows[n].get("p") for n in numbers]), strict=True):
-            row = rows[number]
-            row["p_holm"] = p
-            if p is not None:
-                row["real"] = p <= LEVEL
-                row["matters"] = row["real"] and abs(row["net"]) > MATTERS[row["unit"]]
+        found = adjusted([rows[number].get("p") for number in numbers], level=LEVEL)
+        for number, p in zip(numbers, found["p_adjusted"], strict=True):
+            if p is not pd.NA:
+                row = rows[number]
+                real = p <= LEVEL
+                large = abs(row["net"]) > MATTERS[row["unit"]]
+                row |= {"p_holm": p, "real": real, "matters": real and large}
     return rows

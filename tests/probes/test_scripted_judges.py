@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evalnb.probes.decisions import LEVEL, decided_row, holm
+from evalnb.probes.decisions import LEVEL, decided_row
 from evalnb.probes.effects import probe_effects
 from evalnb.probes.loading import PROBES
+from evalnb.stats.multiplicity import adjusted
 from tests.probes import scripted
 
 if TYPE_CHECKING:
@@ -47,9 +48,8 @@ def found(verdicts: pd.DataFrame) -> set[str]:
         assert headline.headline
         names.append(str(name))
         p_values.append(decided_row(headline)["p"])
-    return {
-        name for name, p in zip(names, holm(p_values), strict=True) if p is not None and p <= LEVEL
-    }
+    rejected = adjusted(p_values, level=LEVEL)["rejected"].fillna(value=False)
+    return {name for name, is_real in zip(names, rejected, strict=True) if is_real}
 
 
 def shares(runs: list[set[str]]) -> dict[str, float]:
