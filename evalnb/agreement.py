@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from evalnb.consensus import beside, wide_ratings
-from evalnb.ratings import HUMAN, JUDGE, AxisScale, raters, slice_columns
-from evalnb.stats.kappa import agreement_grade, cohen_kappa, confusion, labels_needed
+from evalnb.frames import METRICS
+from evalnb.ratings import HUMAN, AxisScale, slice_columns, typed
+from evalnb.stats.agreement import agreement_statistics
+from evalnb.stats.kappa import agreement_grade, cohen_kappa, labels_needed
+from evalnb.stats.numbers import number_statistics
+from evalnb.stats.raters import human_ceiling, krippendorff_alpha
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Scales: TypeAlias = Mapping[str, AxisScale]
+    from evalnb.ratings import Scales
 
 __all__ = [
+    "STRONG",
+    "USABLE",
+    "agreement",
     "agreement_by_slice",
-    "confusion_table",
     "countings",
     "decisions",
-    "largest_disagreements",
+    "human_ceilings",
 ]
 
 USABLE, STRONG = 0.6, 0.8
@@ -62,7 +68,71 @@ def decisions(
         {"axis": axis, "judge": judge, **_decision(ratings, judge, axis, scale, people, seed)}
         for axis, scale in scales.items()
     ]
-    return _typed(pd.DataFrame(rows, columns=["axis", "judge", *_DECISION]), _DECISION)
+    return typed(pd.DataFrame(rows, columns=["axis", "judge", *_DECISION]), _DECISION)
+
+
+def agreement(
+    ratings: pd.DataFrame,
+    judge: str,
+    *,
+    scales: Scales,
+    people: str | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Give every statistic of agreement for each axis.
+
+    Parameters
+    ----------
+    ratings, judge, scales, people, seed : as `decisions` takes them
+
+    Returns
+    -------
+    axis, then the columns of a metrics frame : a row an axis and statistic
+        As `evalnb.stats.agreement.agreement_statistics` gives them, of the nearest levels. Where
+        values lie between levels, `mean_absolute_difference`, `bias`, `spearman` and
+        `kendall_tau_b` are of the values themselves. Levels without an order have only what needs
+        none.
+    """
+    parts = [
+        _statistics(beside(ratings, axis, judge, scale, people), scale, seed).assign(axis=axis)
+        for axis, scale in scales.items()
+    ]
+    return _with_axis(parts)
+
+
+def human_ceilings(
+    ratings: pd.DataFrame, judge: str, *, scales: Scales, seed: int = 0
+) -> pd.DataFrame:
+    """Say for each axis how well people agree with each other, and the judge with one of them.
+
+    Parameters
+    ----------
+    ratings, judge, scales, seed : as `decisions` takes them
+
+    Returns
+    -------
+    axis, then the columns of a metrics frame : the rows `human_human`, `judge_human` and
+    `difference` of each axis, as `evalnb.stats.raters.human_ceiling` gives them, and
+    `krippendorff_alpha` of all people
+        With one person they are NA, `no_overlap`. Alpha is ordinal, nominal without an order.
+    """
+    parts = []
+    for axis, scale in scales.items():
+        pairs = beside(ratings, axis, judge, scale)
+        said = wide_ratings(ratings, axis, HUMAN).reindex(pairs["item"])
+        found = human_ceiling(
+            said.apply(scale.nearest),
+            pairs["judge_level"],
+            levels=scale.levels,
+            weights=scale.weights,
+            clusters=_clusters(pairs),
+            seed=seed,
+        )
+        parts += [
+            found.assign(axis=axis),
+            _people_alpha(said, pairs, scale, seed).assign(axis=axis),
+        ]
+    return _with_axis(parts)
 
 
 def agreement_by_slice(
@@ -93,62 +163,12 @@ def agreement_by_slice(
             for value, part in pairs.groupby(name, sort=True):
                 found = _slice_row(part, scale, seed)
                 rows.append({"axis": axis, "slice": name, "value": value, **found})
-    return _typed(pd.DataFrame(rows, columns=["axis", "slice", "value", *_SLICE]), _SLICE)
-
-
-def confusion_table(
-    ratings: pd.DataFrame, judge: str, *, axis: str, scale: AxisScale, people: str | None = None
-) -> pd.DataFrame:
-    """Count how often each level of people's met each of the judge's.
-
-    Returns
-    -------
-    level x level : people's in the index, the judge's in the columns, by name
-    """
-    pairs = beside(ratings, axis, judge, scale, people)
-    counts = confusion(pairs["people_level"], pairs["judge_level"], levels=scale.levels)
-    names = [scale.name(level) for level in scale.levels]
-    return pd.DataFrame(
-        counts.to_numpy(),
-        index=pd.Index(names, name="people"),
-        columns=pd.Index(names, name="judge"),
-    )
-
-
-def largest_disagreements(
-    ratings: pd.DataFrame,
-    judge: str,
-    *,
-    scales: Scales,
-    people: str | None = None,
-    n: int = 10,
-) -> pd.DataFrame:
-    """Show where people and the judge lie furthest apart, with both their reasons.
-
-    Parameters
-    ----------
-    ratings, judge, scales, people : as `decisions` takes them
-    n : how many items an axis
-
-    Returns
-    -------
-    axis, item, text, people, judge, difference, each_person, people_reasons, judge_reason : a row
-    an item
-        The largest difference comes first, and of equal ones that on which people agree most among
-        themselves: there the judge is most likely to be wrong. `difference` is the judge's value
-        less people's, NA for levels without an order. Items on which both agree are not shown.
-    """
-    parts = [
-        _furthest(ratings, judge, axis, scale, people).head(n) for axis, scale in scales.items()
-    ]
-    columns = ["axis", "item", *_DISAGREEMENT]
-    whole = pd.concat([part for part in parts if len(part)] or [pd.DataFrame(columns=columns)])
-    return _typed(whole[columns].reset_index(drop=True), {"axis": "string", **_DISAGREEMENT})
+    return typed(pd.DataFrame(rows, columns=["axis", "slice", "value", *_SLICE]), _SLICE)
 
 
 def countings(
     ratings: pd.DataFrame,
-    judge: str,
+    judges: Sequence[str],
     *,
     scales: Scales,
     unread_as: int,
@@ -162,31 +182,26 @@ def countings(
 
     Parameters
     ----------
-    ratings, judge, scales, people, seed : as `decisions` takes them
+    ratings, scales, people, seed : as `decisions` takes them
+    judges : whose verdicts
     unread_as : the level that a missing verdict is counted as
 
     Returns
     -------
-    axis, counting, n, n_left_out, exact_agreement, kappa, ci_low, ci_high, reason : two rows an
-    axis
+    axis, judge, counting, n, n_left_out, exact_agreement, kappa, ci_low, ci_high, reason : two rows
+    an axis and judge of whom a verdict is missing there
     """
-    level = float(unread_as)
-    own = ratings["rater"] == judge
-    filled = ratings.assign(value=ratings["value"].mask(own & ratings["value"].isna(), level))
     rows = [
-        {"axis": axis, "counting": counting, **_slice_row(pairs, scale, seed)}
+        {"axis": axis, "judge": judge, "counting": counting, **_slice_row(pairs, scale, seed)}
         for axis, scale in scales.items()
-        for counting, pairs in (
-            ("unread left out", beside(ratings, axis, judge, scale, people)),
-            (
-                f"unread counted as {scale.name(unread_as)}",
-                beside(filled, axis, judge, scale, people),
-            ),
+        for judge in judges
+        for counting, pairs in _both_ways(
+            beside(ratings, axis, judge, scale, people), scale, unread_as
         )
     ]
     names = ["n", "n_left_out", "exact_agreement", "kappa", "ci_low", "ci_high", "reason"]
-    frame = pd.DataFrame(rows, columns=["axis", "counting", *names])
-    return _typed(frame, {name: _SLICE[name] for name in names})
+    frame = pd.DataFrame(rows, columns=["axis", "judge", "counting", *names])
+    return typed(frame, {name: _SLICE[name] for name in names})
 
 
 _DECISION = {
@@ -214,21 +229,63 @@ _SLICE = {
     "bias": "Float64",
     "reason": "string",
 }
-_DISAGREEMENT = {
-    "text": "string",
-    "people": "Float64",
-    "judge": "Float64",
-    "difference": "Float64",
-    "each_person": "string",
-    "people_reasons": "string",
-    "judge_reason": "string",
-}
+_ORDERLESS = (
+    "kappa",
+    "gwet_ac1",
+    "krippendorff_alpha_nominal",
+    "exact_agreement",
+    "expected_agreement",
+    "pabak",
+    "stuart_maxwell",
+    "bowker",
+)
+"""What is there for levels that are mere names."""
+_OF_VALUES = ("mean_absolute_difference", "bias", "spearman", "kendall_tau_b")
 
 
-def _typed(frame: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
-    names = dict.fromkeys(("axis", "judge", "slice", "value", "counting"), "string")
-    others = {name: dtype for name, dtype in names.items() if name in frame and name not in dtypes}
-    return frame.astype({**others, **dtypes})
+def _with_axis(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    frame = pd.concat(parts or [METRICS.empty().assign(axis="")], ignore_index=True)
+    names = [name for name in frame.columns if name != "axis"]
+    return frame[["axis", *names]].astype({"axis": "string"})
+
+
+def _statistics(pairs: pd.DataFrame, scale: AxisScale, seed: int) -> pd.DataFrame:
+    found = agreement_statistics(
+        pairs["people_level"],
+        pairs["judge_level"],
+        levels=scale.levels,
+        clusters=_clusters(pairs),
+        seed=seed,
+    )
+    if not scale.ordered:
+        return found[found["metric"].isin(_ORDERLESS)].reset_index(drop=True)
+    if pairs["people"].equals(pairs["people_level"]) and pairs["judge"].equals(
+        pairs["judge_level"]
+    ):
+        return found
+    own = number_statistics(pairs["people"], pairs["judge"], clusters=_clusters(pairs))
+    own = own[own["metric"].isin(found["metric"])].assign(
+        method=own["method"] + ", of values between levels"
+    )
+    kept = found[~found["metric"].isin(_OF_VALUES)]
+    return pd.concat([kept, own], ignore_index=True)
+
+
+def _people_alpha(
+    said: pd.DataFrame, pairs: pd.DataFrame, scale: AxisScale, seed: int
+) -> pd.DataFrame:
+    found = krippendorff_alpha(
+        said.apply(scale.nearest),
+        levels=scale.levels,
+        metric="ordinal" if scale.ordered else "nominal",
+        clusters=_clusters(pairs),
+        seed=seed,
+    )
+    return found.assign(metric=pd.array(["krippendorff_alpha"], dtype="string"))
+
+
+def _clusters(pairs: pd.DataFrame) -> pd.Series | None:
+    return pairs["cluster"] if pairs["cluster"].notna().any() else None
 
 
 def _kappa(pairs: pd.DataFrame, scale: AxisScale, seed: int) -> pd.Series:
@@ -237,7 +294,7 @@ def _kappa(pairs: pd.DataFrame, scale: AxisScale, seed: int) -> pd.Series:
         pairs["judge_level"],
         levels=scale.levels,
         weights=scale.weights,
-        clusters=pairs["cluster"] if pairs["cluster"].notna().any() else None,
+        clusters=_clusters(pairs),
         seed=seed,
     )
     return found.iloc[0]
@@ -251,7 +308,7 @@ def _decision(
     people: str | None,
     seed: int,
 ) -> dict[str, Any]:
-    row = _kappa(beside(ratings, axis, judge, scale, people), scale, seed).to_dict()
+    row: dict[str, Any] = dict(_kappa(beside(ratings, axis, judge, scale, people), scale, seed))
     low, high = row["ci_low"], row["ci_high"]
     grade = agreement_grade(low, high)
     reached = 1.0 if pd.isna(high) else high
@@ -283,6 +340,17 @@ def _effective_error(row: Mapping[str, Any]) -> Any:
     return (math.atanh(kappa) - math.atanh(low)) / _Z_975 * (1 - kappa**2)
 
 
+def _both_ways(
+    pairs: pd.DataFrame, scale: AxisScale, unread_as: int
+) -> Iterable[tuple[str, pd.DataFrame]]:
+    if pairs["judge"].notna().all():
+        return []
+    level = float(unread_as)
+    filled = {name: pairs[name].fillna(level) for name in ("judge", "judge_level")}
+    name = f"unread counted as {scale.name(unread_as)}"
+    return [("unread left out", pairs), (name, pairs.assign(**filled))]
+
+
 def _slice_row(pairs: pd.DataFrame, scale: AxisScale, seed: int) -> dict[str, Any]:
     kappa = _kappa(pairs, scale, seed)
     both = pairs.dropna(subset=["people_level", "judge_level"])
@@ -294,42 +362,3 @@ def _slice_row(pairs: pd.DataFrame, scale: AxisScale, seed: int) -> dict[str, An
         "exact_agreement": same.mean() if len(both) else pd.NA,
         "bias": apart,
     }
-
-
-def _furthest(
-    ratings: pd.DataFrame, judge: str, axis: str, scale: AxisScale, people: str | None
-) -> pd.DataFrame:
-    pairs = beside(ratings, axis, judge, scale, people).dropna(subset=["people", "judge"])
-    said = wide_ratings(ratings, axis, HUMAN).reindex(pairs["item"])
-    if scale.ordered:
-        difference = pairs["judge"] - pairs["people"]
-        distance = difference.abs()
-        spread = (said.max(axis=1) - said.min(axis=1)).to_numpy()
-    else:
-        difference = pd.Series(pd.NA, index=pairs.index, dtype="Float64")
-        distance = pairs["judge"].ne(pairs["people"]).astype("Float64")
-        spread = said.nunique(axis=1).to_numpy()
-    ranked = pairs.assign(difference=difference, distance=distance, spread=spread)
-    ranked = ranked[ranked["distance"] > 0].sort_values(
-        ["distance", "spread"], ascending=[False, True], kind="stable"
-    )
-    return _with_words(ranked.assign(axis=axis), ratings[ratings["axis"] == axis], judge)
-
-
-def _with_words(ranked: pd.DataFrame, ratings: pd.DataFrame, judge: str) -> pd.DataFrame:
-    """Add what was rated, what each person said, and everybody's reasons."""
-    people = ratings[ratings["kind"] == HUMAN].dropna(subset=["value"])
-    several = len(raters(ratings, HUMAN)) > 1
-    values = people["value"].map(lambda value: f"{value:g}")
-    name = people["rater"] + ": " if several else ""
-    notes = (name + people["reason"]).dropna()
-    own = ratings[(ratings["rater"] == judge) & (ratings["kind"] == JUDGE)]
-    texts = ratings.dropna(subset=["text"]).drop_duplicates("item").set_index("item")["text"]
-    return ranked.assign(
-        text=ranked["item"].map(texts),
-        each_person=ranked["item"].map(values.groupby(people["item"]).agg(", ".join)),
-        people_reasons=ranked["item"].map(
-            notes.groupby(people.loc[notes.index, "item"]).agg("\n".join)
-        ),
-        judge_reason=ranked["item"].map(own.set_index("item")["reason"]),
-    )

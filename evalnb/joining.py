@@ -39,7 +39,8 @@ def join_ratings(
     Returns
     -------
     a ratings frame : the labels, and for each labelled output and axis a row of each judge
-        `item` is case and output hash. A judge goes by the name of its model as the API returned
+        `item` is case and output hash; where several outputs of one case were labelled, the case
+        is the `cluster` of all items. A judge goes by the name of its model as the API returned
         it; where two judges of one model score one axis, with its fingerprint. Values are on the
         raw scale of the axis; a label's note is its reason.
     """
@@ -47,7 +48,7 @@ def join_ratings(
     people = said.assign(kind=HUMAN, raw=said["value"].astype("string"), reason=said["note"])
     judged = _judged(said, _with_latency(_judge_rows(scores), verdicts))
     both = pd.concat([people, judged], ignore_index=True)
-    whole = _with_texts(both, outputs, cases)
+    whole = _with_texts(_with_clusters(both), outputs, cases)
     return ratings_frame(whole, slices=[name for name in _SLICES if name in whole.columns])
 
 
@@ -138,6 +139,12 @@ def _judged(said: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         raw=first["raw_value"].astype("string"),
         na_reason=first["na_reason"].mask(unexplained, str(NaReason.BAD_VERDICT)),
     )
+
+
+def _with_clusters(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mark outputs of one case as belonging together, where there is any case with several."""
+    several = rows.groupby("case_id")["item"].nunique().gt(1).any()
+    return rows.assign(cluster=rows["case_id"]) if several else rows
 
 
 def _with_texts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ from evalnb.stats.kappa import cohen_kappa, kappa_difference
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Scales: TypeAlias = Mapping[str, AxisScale]
+    from evalnb.ratings import Scales
 
 __all__ = ["compare_judges"]
 
@@ -167,7 +167,7 @@ def _difference(
     people: pd.Series, judge: pd.Series, best: pd.Series, *, margin: float, **options: Any
 ) -> dict[str, Any]:
     found = kappa_difference(people, judge, best, margin=margin, **options).set_index("metric")
-    difference, bound = found.loc["difference"], found.loc["lower_one_sided", "estimate"]
+    difference, bound = found.loc["difference"], found.loc["lower_one_sided"]["estimate"]
     return {
         "difference": difference["estimate"],
         "difference_low": difference["ci_low"],

@@ -7,7 +7,7 @@ columns of it, whoever they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,18 +17,19 @@ from evalnb.frames import FrameSchema
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evalnb.stats.scales import Weights
+
 __all__ = [
     "HUMAN",
     "JUDGE",
     "RATINGS",
     "AxisScale",
-    "Weights",
+    "Scales",
     "raters",
     "ratings_frame",
     "slice_columns",
+    "typed",
 ]
-
-Weights: TypeAlias = Literal["quadratic", "linear"] | None
 
 HUMAN = "human"
 JUDGE = "judge"
@@ -91,6 +92,18 @@ class AxisScale:
         """Return what a level is called."""
         return self.names.get(level, str(level))
 
+    def say(self, value: float) -> str:
+        """Return a value as it is read: a level by its name, what lies between by two digits.
+
+        Examples
+        --------
+        >>> scale = AxisScale((1, 2, 3), names={3: "good"})
+        >>> scale.say(3.0), scale.say(2.0), scale.say(1.6667)
+        ('good', '2', '1.67')
+        """
+        level = int(value)
+        return self.name(level) if level == value else f"{value:.2f}"
+
     def nearest(self, values: pd.Series) -> pd.Series:
         """Return the level nearest to each value, the upper one of two.
 
@@ -115,6 +128,10 @@ class AxisScale:
         return found.astype("Float64")
 
 
+Scales: TypeAlias = "Mapping[str, AxisScale]"
+"""Axis to scale."""
+
+
 def ratings_frame(frame: pd.DataFrame, *, slices: Sequence[str] = ()) -> pd.DataFrame:
     """Make a ratings frame of a frame that has some of its columns.
 
@@ -134,6 +151,13 @@ def ratings_frame(frame: pd.DataFrame, *, slices: Sequence[str] = ()) -> pd.Data
     """
     whole = frame.reindex(columns=[*RATINGS.columns, *slices])
     return RATINGS.check(whole.astype({**RATINGS.columns, **dict.fromkeys(slices, "string")}))
+
+
+def typed(frame: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """Return a table about ratings with the given dtypes; what names its rows is text."""
+    names = ("axis", "judge", "item", "slice", "value", "counting", "level")
+    others = {name: "string" for name in names if name in frame and name not in dtypes}
+    return frame.astype({**others, **dtypes})
 
 
 def slice_columns(ratings: pd.DataFrame) -> list[str]:

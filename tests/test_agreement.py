@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,11 +11,10 @@ from pandas.testing import assert_frame_equal
 
 from evalnb.agreement import (
     agreement_by_slice,
-    confusion_table,
     countings,
     decisions,
-    largest_disagreements,
 )
+from evalnb.disagreements import confusion_table, largest_disagreements
 from evalnb.ratings import HUMAN, JUDGE, AxisScale, ratings_frame
 
 FIVE = AxisScale((1, 2, 3, 4, 5))
@@ -23,8 +23,8 @@ NAMES = AxisScale((0, 1, 2), ordered=False, names={0: "tie"})
 
 
 def ratings(
-    people: list[float | None],
-    judge: list[float | None],
+    people: Sequence[float | None],
+    judge: Sequence[float | None],
     axis: str = "tone",
     slices: dict[str, list[str]] | None = None,
     **columns: list[Any],
@@ -35,7 +35,7 @@ def ratings(
         {
             "item": [str(number) for number in range(1, n + 1)] * 2,
             "axis": axis,
-            "rater": ["ann"] * n + ["gpt"] * n,
+            "rater": ["scripted-ann"] * n + ["gpt"] * n,
             "kind": [HUMAN] * n + [JUDGE] * n,
             "value": [*people, *judge],
             **{name: values * 2 for name, values in (slices or {}).items()},
@@ -151,6 +151,7 @@ def test_the_furthest_come_first_with_both_reasons() -> None:
             "judge": [1.0, 3.0],
             "difference": [-4.0, 2.0],
             "each_person": ["5", "1"],
+            "judge_says": ["1", "3"],
             "people_reasons": ["kind", "curt"],
             "judge_reason": ["rude", "ok"],
         }
@@ -164,18 +165,24 @@ def test_of_equal_differences_that_on_which_people_agree_comes_first() -> None:
         frame = pd.DataFrame({"item": ["x", "y"], "value": values, "reason": f"{rater} thinks"})
         return frame.assign(axis="tone", rater=rater, kind=kind)
 
-    people = [said("ann", 1, 3), said("bo", 5, 3), said("gpt", 5, 5)]
+    people = [said("scripted-ann", 1, 3), said("scripted-bo", 5, 3), said("gpt", 5, 5)]
     frame = ratings_frame(pd.concat(people))
     found = largest_disagreements(frame, "gpt", scales={"tone": FIVE})
     assert found["item"].tolist() == ["y", "x"]
     assert found["each_person"].tolist() == ["3, 3", "1, 5"]
-    assert found.loc[0, "people_reasons"] == "ann: ann thinks\nbo: bo thinks"
+    assert (
+        found.loc[0, "people_reasons"]
+        == "scripted-ann: scripted-ann thinks\nscripted-bo: scripted-bo thinks"
+    )
 
 
 def test_without_an_order_a_disagreement_has_no_size() -> None:
     found = largest_disagreements(ratings([0, 1, 2], [0, 2, 1]), "gpt", scales={"tone": NAMES})
     assert found["item"].tolist() == ["2", "3"]
     assert found["difference"].isna().all()
+    swapped = largest_disagreements(ratings([0, 1], [1, 0]), "gpt", scales={"tone": NAMES})
+    assert swapped["each_person"].tolist() == ["tie", "1"]
+    assert swapped["judge_says"].tolist() == ["1", "tie"]
 
 
 def test_full_agreement_has_nothing_to_show() -> None:
@@ -186,7 +193,7 @@ def test_full_agreement_has_nothing_to_show() -> None:
 
 def test_counting_unread_verdicts_as_a_level_is_shown_beside_leaving_them_out() -> None:
     frame = ratings([0, 0, 1, 1], [0, 0, 1, None])
-    found = countings(frame, "gpt", scales={"tone": PASS}, unread_as=0)
+    found = countings(frame, ["gpt"], scales={"tone": PASS}, unread_as=0)
     shown = found[["counting", "n", "n_left_out", "exact_agreement", "kappa"]]
     expected = pd.DataFrame(
         {
@@ -203,6 +210,6 @@ def test_counting_unread_verdicts_as_a_level_is_shown_beside_leaving_them_out() 
 def test_arguments_stay_as_they_are() -> None:
     before = GOOD.copy()
     decisions(GOOD, "gpt", scales={"tone": PASS})
-    countings(GOOD, "gpt", scales={"tone": PASS}, unread_as=0)
+    countings(GOOD, ["gpt"], scales={"tone": PASS}, unread_as=0)
     largest_disagreements(GOOD, "gpt", scales={"tone": PASS})
     assert_frame_equal(GOOD, before)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 from pandas.testing import assert_frame_equal
 
@@ -38,10 +40,8 @@ def score(case: str, output: str, raw: float | None = None, **more: object) -> d
 
 
 def values(ratings: pd.DataFrame) -> list[tuple[str, str, float | None]]:
-    return [
-        (row.item, row.rater, None if pd.isna(row.value) else row.value)
-        for row in ratings.itertuples()
-    ]
+    given = [None if pd.isna(value) else float(value) for value in ratings["value"]]
+    return list(zip(ratings["item"], ratings["rater"], given, strict=True))
 
 
 def test_a_label_meets_the_score_of_the_same_output() -> None:
@@ -100,7 +100,8 @@ def test_a_verdict_that_failed_is_missing_and_of_the_same_judge() -> None:
     scores = SCORES.build([score("a", "h1", 5), score("b", "h2", na_reason="refusal")])
     found = join_ratings(labels, scores)
     assert raters(found, JUDGE) == ["small-2026"]
-    assert found.loc[3, ["value", "na_reason"]].tolist() == [pd.NA, "refusal"]
+    assert pd.isna(found["value"].iloc[3])
+    assert found["na_reason"].iloc[3] == "refusal"
 
 
 def test_of_several_runs_the_one_that_was_labelled_counts() -> None:
@@ -155,10 +156,19 @@ def test_texts_slices_cost_and_time_come_with_it() -> None:
         for number, took in ((1, 800.0), (2, 1000.0))
     )
     found = join_ratings(labels, scores, outputs=outputs, verdicts=verdicts, cases=cases)
-    judge = found[found["kind"] == JUDGE].iloc[0]
+    judge: Any = found[found["kind"] == JUDGE].iloc[0]
     assert judge["text"] == "Asked: Help!\n\nAnswered: Gladly."
     assert judge["category"] == "orders"
     assert (judge["cost_usd"], judge["latency_ms"]) == (0.002, 900.0)
+
+
+def test_outputs_of_one_case_belong_together() -> None:
+    labels = LABELS.build([label("a", "h1", 4), label("a", "h2", 2), label("b", "h3", 3)])
+    scores = SCORES.build([score("a", "h1", 4), score("a", "h2", 2, repeat=2), score("b", "h3", 3)])
+    found = join_ratings(labels, scores)
+    assert found["cluster"].tolist() == ["a", "a", "b"] * 2
+    alone = join_ratings(labels.iloc[1:], scores)
+    assert alone["cluster"].isna().all()
 
 
 def test_nothing_joined_is_an_empty_frame() -> None:

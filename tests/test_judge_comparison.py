@@ -21,7 +21,7 @@ def noisy(n_wrong: int) -> np.ndarray:
 def ratings(**judges: tuple[object, float | None, float | None]) -> pd.DataFrame:
     """Return ratings of 200 items by a person and by judges: values, dollars each, milliseconds."""
     shared = {"item": [str(number) for number in range(200)], "axis": "tone"}
-    parts = [pd.DataFrame({**shared, "rater": "ann", "kind": HUMAN, "value": PEOPLE})]
+    parts = [pd.DataFrame({**shared, "rater": "scripted-ann", "kind": HUMAN, "value": PEOPLE})]
     parts += [
         pd.DataFrame(
             {

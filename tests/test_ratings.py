@@ -49,7 +49,7 @@ def test_columns_that_are_lacking_are_missing_and_slices_are_kept() -> None:
         {
             "item": ["a", "a"],
             "axis": ["tone", "tone"],
-            "rater": ["ann", "gpt"],
+            "rater": ["scripted-ann", "gpt"],
             "kind": [HUMAN, JUDGE],
             "value": [1, None],
             "language": ["de", "de"],

@@ -29,6 +29,7 @@ class Dataset:
     scale : of all its axes
     load : returns its ratings frame
     judge : the judge that is looked at first
+    compared : judges to put side by side
     unread_as : the level that the authors count an unread verdict as, and why that matters
     notice : licence and source
     """
@@ -38,6 +39,7 @@ class Dataset:
     scale: AxisScale
     load: Callable[[], pd.DataFrame]
     judge: str
+    compared: tuple[str, ...]
     unread_as: int
     notice: str
 
@@ -52,6 +54,13 @@ DATASETS: dict[str, Dataset] = {
             hanna.SCALE,
             hanna.load_hanna,
             judge="ChatGPT_p1",
+            compared=(
+                "ChatGPT_p1",
+                "Beluga-13B_p1",
+                "Mistral-7B_p1",
+                "Llama-13B_p1",
+                "OrcaPlatypus_p1",
+            ),
             unread_as=3,
             notice="MIT, dig-team/hanna-benchmark-asg",
         ),
@@ -62,6 +71,7 @@ DATASETS: dict[str, Dataset] = {
             triviaqa.SCALE,
             triviaqa.load_triviaqa,
             judge="GPT-4",
+            compared=("GPT-4", "Llama3-70B", "Mistral-7B", "Gemma-2B", "EM", "Contains"),
             unread_as=0,
             notice="MIT, UMass-Meta-LLM-Eval/llm_eval",
         ),
@@ -71,6 +81,7 @@ DATASETS: dict[str, Dataset] = {
             pandalm.SCALE,
             pandalm.load_pandalm,
             judge="gpt-3.5-turbo",
+            compared=("gpt-3.5-turbo",),
             unread_as=0,
             notice="Apache-2.0, WeOpenML/PandaLM",
         ),

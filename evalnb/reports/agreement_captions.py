@@ -6,20 +6,26 @@ one line, and where the sentences go to HTML they must be escaped there.
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from evalnb.agreement import USABLE
+from evalnb.reports.agreement_words import agreement_advice, kappa_sentence
 from evalnb.reports.numbers import count, decimal, difference, milliseconds, money
 from evalnb.reports.numbers import tokens as number
-from evalnb.reports.text import listing, one_line
+from evalnb.reports.text import listing, one_line, visible
+from evalnb.reports.views import records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from evalnb.study import Study
+
 __all__ = [
     "bias_caption",
+    "ceiling_caption",
     "comparison_caption",
     "confusion_caption",
     "counting_caption",
@@ -28,9 +34,15 @@ __all__ = [
     "kappa_caption",
     "labels_caption",
     "slice_caption",
+    "statistics_caption",
+    "study_notes",
 ]
 
+_NO_PATTERN = "No known pattern stands out: read where they lie furthest apart."
+_GRADES = {"strong": "strong", "usable": "usable", "revise": "not usable yet"}
 _FEW = 50
+_WIDTH = 100
+_MANY_SLICES = 5
 _CLEAR = 0.25
 _UNEVEN = 0.4
 
@@ -42,15 +54,33 @@ def kappa_caption(decided: pd.DataFrame) -> str:
     ----------
     decided : as `evalnb.agreement.decisions` gives it
     """
-    by_grade = {grade: _names(decided, grade) for grade in ("strong", "usable", "revise")}
-    parts = [f"{grade} on {listing(names)}" for grade, names in by_grade.items() if names]
+    if decided.empty:
+        return _two("There is nothing to compare yet.", "Label answers that the judge judged.")
+    by_grade = {grade: _names(decided, grade) for grade in _GRADES}
+    parts = [f"{_GRADES[grade]} on {listing(names)}" for grade, names in by_grade.items() if names]
     shows = (
-        "Kappa is the share of the possible agreement beyond chance: 0 is what guessing gives, 1 is "
-        f"full agreement. By the lower end of its interval the judge is {'; '.join(parts)}."
-        if parts
-        else "No axis could be compared."
+        "Kappa is how much of the agreement that chance leaves room for was reached. By the lower "
+        f"end of its interval the judge is {'; '.join(parts)}."
     )
     return _two(shows, _kappa_advice(decided, by_grade))
+
+
+def statistics_caption(decided: pd.DataFrame, statistics: pd.DataFrame) -> str:
+    """Say what the table of statistics shows, axis by axis.
+
+    Parameters
+    ----------
+    decided : as `evalnb.agreement.decisions` gives it
+    statistics : as `evalnb.agreement.agreement` gives it
+    """
+    if decided.empty:
+        return _two("There are no statistics yet.", "Label answers that the judge judged.")
+    shows = [f"{_name(row['axis'])}: {kappa_sentence(row)}" for row in records(decided)]
+    found = {
+        _name(axis): agreement_advice(rows) for axis, rows in statistics.groupby("axis", sort=False)
+    }
+    advice = [f"{axis}: {' '.join(lines)}" for axis, lines in found.items() if lines]
+    return _two("\n".join(shows), "\n".join(advice) or _NO_PATTERN)
 
 
 def labels_caption(decided: pd.DataFrame) -> str:
@@ -59,20 +89,22 @@ def labels_caption(decided: pd.DataFrame) -> str:
         "Each line is where the lower end of the interval would be with so many labels, if kappa "
         "itself stayed as it is; the dots are today."
     )
-    waiting = [row for row in _rows(decided) if not pd.isna(row["more_labels"])]
+    if decided.empty:
+        return _two("There is nothing to go on from yet.", "Start with 50 labels an axis.")
+    waiting = [row for row in records(decided) if not pd.isna(row["more_labels"])]
     if waiting:
         parts = [
             f"about {number(row['more_labels'])} more on {_name(row['axis'])} for {row['next_grade']}"
             for row in waiting
         ]
         return _two(shows, f"Label {listing(parts)}.")
-    if (decided["decision"] == "strong").all():
-        return _two(shows, "No more labels are needed; label anew when the judge changes.")
-    stuck = [row for row in _rows(decided) if row["decision"] != "strong"]
-    names = listing([_name(row["axis"]) for row in stuck])
-    return _two(
-        shows, f"More labels would not lift {names}: sharpen the rubric or change the judge."
-    )
+    weak, usable = _names(decided, "revise"), _names(decided, "usable")
+    said = []
+    if weak:
+        said.append(f"More labels would not make it usable on {listing(weak)}: change the rubric.")
+    if usable:
+        said.append(f"More labels would not make it strong on {listing(usable)}; usable it is.")
+    return _two(shows, " ".join(said) or "No more are needed; label anew when the judge changes.")
 
 
 def confusion_caption(counts: pd.DataFrame, *, ordered: bool) -> str:
@@ -80,19 +112,20 @@ def confusion_caption(counts: pd.DataFrame, *, ordered: bool) -> str:
 
     Parameters
     ----------
-    counts : as `evalnb.agreement.confusion_table` gives it
+    counts : as `evalnb.disagreements.confusion_table` gives it
     ordered : whether the levels have an order
     """
     total = int(counts.to_numpy().sum())
     if not total:
         return _two("Nobody rated an item that the judge rated, too.", "Label what it judged.")
-    same = sum(int(counts.iloc[place, place]) for place in range(len(counts)))
+    cells_of = counts.to_numpy()
+    same = int(cells_of.trace())
     shows = (
         f"Rows are what people said, columns what the judge said, and framed is where both say the "
         f"same: {number(same)} of {count(total, 'item')} ({_percent(same, total)})."
     )
     cells = [
-        (int(counts.iloc[row, column]), row, column)
+        (int(cells_of[row, column]), row, column)
         for row in range(len(counts))
         for column in range(len(counts))
         if row != column
@@ -117,11 +150,14 @@ def bias_caption(biases: pd.DataFrame) -> str:
 
     Parameters
     ----------
-    biases : as `evalnb.agreement.bias_table` gives it
+    biases : as `evalnb.disagreements.bias_by_level` gives it
     """
     known = biases.dropna(subset=["bias"])
     if known.empty:
-        return _two("No level was given by people and judged.", "Label what the judge judged.")
+        return _two(
+            "Too kind or too strict means nothing here: the levels have no order, or none was rated.",
+            "Look at the table level by level above.",
+        )
     weights = known["n"].astype("float64")
     overall = float((known["bias"].astype("float64") * weights).sum() / weights.sum())
     strict = "stricter" if overall < 0 else "kinder"
@@ -145,6 +181,46 @@ def bias_caption(biases: pd.DataFrame) -> str:
     )
 
 
+def ceiling_caption(ceiling: pd.DataFrame) -> str:
+    """Say how far the judge could still be improved.
+
+    Parameters
+    ----------
+    ceiling : as `evalnb.agreement.human_ceilings` gives it
+    """
+    found = {(row["axis"], row["metric"]): row for row in records(ceiling)}
+    axes = [axis for axis, metric in found if metric == "human_human"]
+    if all(pd.isna(found[axis, "human_human"]["estimate"]) for axis in axes):
+        return _two(
+            "One person rated, so that nobody knows how well two people would agree.",
+            "Have a second person rate some of the same items: no judge can do better than people.",
+        )
+    shows = [
+        f"{_name(axis)}: two people reach {decimal(found[axis, 'human_human']['estimate'])}, the "
+        f"judge with one of them {decimal(found[axis, 'judge_human']['estimate'])}"
+        for axis in axes
+    ]
+    highs = {axis: found[axis, "difference"]["ci_high"] for axis in axes}
+    below = [_name(axis) for axis, high in highs.items() if not pd.isna(high) and high < 0]
+    level = [_name(axis) for axis, high in highs.items() if not pd.isna(high) and high >= 0]
+    advice: list[str] = []
+    alphas = {axis: found[axis, "krippendorff_alpha"]["estimate"] for axis in axes}
+    odd = [_name(axis) for axis, alpha in alphas.items() if not pd.isna(alpha) and alpha < 0]
+    if odd:
+        shows.append(
+            f"on {listing(odd)} people's own alpha is below 0: they agree less than chance would have "
+            "it, and are no measure for a judge"
+        )
+    if level:
+        advice.append(
+            f"On {listing(level)} no better prompt can be shown to help: first have people agree "
+            "among themselves, by sharper levels with examples."
+        )
+    if below:
+        advice.append(f"On {listing(below)} people agree better than the judge: work on the judge.")
+    return _two("; ".join(shows) + ".", " ".join(advice) or "Label more items by two people.")
+
+
 def slice_caption(slices: pd.DataFrame) -> str:
     """Say what a table of slices shows.
 
@@ -155,27 +231,37 @@ def slice_caption(slices: pd.DataFrame) -> str:
     known = slices.dropna(subset=["kappa", "ci_low", "ci_high"])
     if known.empty:
         return _two("There are no slices with enough labels.", "Label more, slice by slice.")
-    low = known.loc[known["kappa"].astype("float64").idxmin()]
-    high = known.loc[known["kappa"].astype("float64").idxmax()]
+    kappas = known["kappa"].to_numpy(dtype="float64")
+    low, high = known.iloc[int(kappas.argmin())], known.iloc[int(kappas.argmax())]
     shows = (
-        f"Agreement differs by slice: from {decimal(low['kappa'])} ({_where(low)}) to "
-        f"{decimal(high['kappa'])} ({_where(high)})."
+        f"Of {count(len(known), 'slice')}, agreement is lowest in {_where(low)} "
+        f"({decimal(low['kappa'])}) and highest in {_where(high)} ({decimal(high['kappa'])})."
     )
-    if low["ci_high"] < high["ci_low"]:
-        return _two(shows, f"Read disagreements of {_where(low)}: the judge is weaker there.")
-    few = low["n"] < _FEW
-    labels = f" It has only {count(low['n'], 'label')}." if few else ""
-    return _two(shows, f"The intervals overlap: no slice is shown to be worse.{labels}")
+    if low["ci_high"] >= high["ci_low"]:
+        return _two(shows, "The intervals overlap: no slice is shown to be worse than another.")
+    few = f" It has {count(low['n'], 'label')} only." if low["n"] < _FEW else ""
+    chance = (
+        " Of so many slices the ends lie apart by chance, too: see whether new labels say the same."
+        if len(known) > _MANY_SLICES
+        else ""
+    )
+    return _two(shows, f"Read what the judge says in {_where(low)} first.{few}{chance}")
 
 
 def disagreement_caption(disagreements: pd.DataFrame) -> str:
     """Say what the table of the largest disagreements is for; see `agreement`."""
     if disagreements.empty:
-        return _two("People and the judge agree on every item.", "Nothing here to read.")
-    reasons = disagreements["judge_reason"].notna().any()
+        return _two(
+            "There is no item on which people and the judge differ.", "Nothing here to read."
+        )
+    sides = {"people_reasons": "people", "judge_reason": "the judge"}
+    known = [name for column, name in sides.items() if disagreements[column].notna().any()]
+    reasons = (
+        f"with the reasons of {' and '.join(known)}" if known else "and nobody's reasons are known"
+    )
     shows = (
         f"The {count(len(disagreements), 'item')} on which the judge and people lie furthest apart, "
-        + ("with both their reasons." if reasons else "though this data holds no reasons.")
+        f"{reasons}."
     )
     return _two(
         shows,
@@ -193,8 +279,11 @@ def counting_caption(counted: pd.DataFrame) -> str:
     """
     left_out = int(counted["n_left_out"].sum())
     if not left_out:
-        return _two("Every verdict could be read.", "Nothing to do.")
-    pairs = counted.groupby("axis", sort=False)["kappa"]
+        return _two(
+            "Nothing is counted both ways: no verdict is unread, or this is no public data.",
+            "Nothing to do; what is missing is counted above.",
+        )
+    pairs = counted.groupby(["axis", "judge"], sort=False)["kappa"]
     moved = (pairs.last() - pairs.first()).abs().max()
     by = (
         "not at all" if pd.isna(moved) or moved < 0.0005 else f"by up to {decimal(moved, digits=3)}"
@@ -215,7 +304,8 @@ def comparison_caption(compared: pd.DataFrame, margin: float) -> str:
     compared : as `evalnb.judge_comparison.compare_judges` gives it
     margin : what kappa may be below the best
     """
-    shows, advice = [], []
+    shows: list[str] = []
+    advice: list[str] = []
     for axis, rows in compared.groupby("axis", sort=False):
         best = rows.iloc[0]
         if len(rows) < 2 or pd.isna(best["kappa"]):
@@ -227,8 +317,18 @@ def comparison_caption(compared: pd.DataFrame, margin: float) -> str:
         )
         advice += _choice(axis, rows, best)
     if not shows:
-        return _two("There is one judge only.", "Let a cheaper one judge the same outputs.")
+        return _two("There are no two judges here.", "Let a cheaper one judge the same outputs.")
     return _two("; ".join(shows) + ".", " ".join(advice))
+
+
+def study_notes(study: Study) -> str:
+    """Say what a study is of, what it lacks, and what became of its labels."""
+    lines = [study.about, *study.warnings]
+    if len(study.counts):
+        lines.append(join_caption(study.counts))
+    if study.needs:
+        lines.append(study.needs)
+    return "\n".join(_filled(visible(line)) for line in lines)
 
 
 def join_caption(counts: pd.DataFrame) -> str:
@@ -264,7 +364,7 @@ def _kappa_advice(decided: pd.DataFrame, by_grade: Mapping[str, list[str]]) -> s
     said = []
     if by_grade["strong"] or by_grade["usable"]:
         said.append(f"Use its verdicts on {listing([*by_grade['strong'], *by_grade['usable']])}.")
-    weak = [row for row in _rows(decided) if row["decision"] == "revise"]
+    weak = [row for row in records(decided) if row["decision"] == "revise"]
     near = [row for row in weak if not pd.isna(row["more_labels"])]
     far = [row for row in weak if pd.isna(row["more_labels"])]
     if near:
@@ -301,11 +401,13 @@ def _choice(axis: Any, rows: pd.DataFrame, best: pd.Series) -> Iterable[str]:
 
 
 def _two(shows: str, do: str) -> str:
-    return f"What it shows. {shows}\nWhat to do. {do}"
+    said = (f"What it shows. {shows}", f"What to do. {do}")
+    return "\n".join(_filled(line) for text in said for line in text.split("\n"))
 
 
-def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return frame.to_dict("records")  # type: ignore[return-value]
+def _filled(text: str) -> str:
+    """Break a text into lines between words: a notebook would break it anywhere."""
+    return fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _names(decided: pd.DataFrame, grade: str) -> list[str]:
@@ -317,7 +419,7 @@ def _name(value: Any) -> str:
 
 
 def _where(row: pd.Series) -> str:
-    return f"{_name(row['axis'])}, {_name(row['slice'])} {_name(row['value'])}"
+    return f"{_name(row['slice'])} {_name(row['value'])}"
 
 
 def _percent(part: int, whole: int) -> str:

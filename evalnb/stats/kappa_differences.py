@@ -128,11 +128,12 @@ class _Three:
             return [{"metric": name, **shared} for name in ("difference", "lower_one_sided")]
         found = _Difference(Patterns.of(self.codes, self.clusters), self.scale, weights)
         if self.is_same:
-            low, bound, high = self._missed(weights)
+            ends: tuple[float | None, ...] = self._missed(weights)
             shared |= {"method": "exact bound at equal verdicts", "warnings": ["no_variance"]}
         else:
             values = bootstrap(found.patterns, found, seed=seed)
-            low, bound, high = quantiles(values, 0.025, 0.05, 0.975)
+            ends = quantiles(values, 0.025, 0.05, 0.975)
+        low, bound, high = ends
         shared["not_worse"] = bound is not None and bound > -margin
         estimate = {
             "estimate": float(found(found.patterns.counts[None, :])[0]),
@@ -167,4 +168,5 @@ class _Difference:
         human, judge_a, judge_b = self.patterns.rows.T
         disagreement = self.scale.disagreement(self.weights)
         kappa_a = kappas(counts, human, judge_a, disagreement)
-        return kappa_a - kappas(counts, human, judge_b, disagreement)
+        kappa_b = kappas(counts, human, judge_b, disagreement)
+        return np.subtract(kappa_a, kappa_b)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-import pandas as pd
 
 from evalnb.frames import METRICS
 from evalnb.stats.estimates import Estimate
@@ -15,6 +14,8 @@ from evalnb.stats.resampling import Patterns, bootstrap, quantiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pandas as pd
 
     from evalnb.stats.scales import PairedRatings, Weights
 
@@ -63,9 +64,8 @@ def kappa_name(weights: Weights) -> str:
 def with_figures(rows: Iterable[dict[str, Any]], *names: str) -> pd.DataFrame:
     """Return a metrics frame that has further columns of numbers at the right."""
     frame = METRICS.build(rows)
-    columns = {name: frame.get(name, pd.NA) for name in names}
-    others = frame.drop(columns=list(columns), errors="ignore")
-    return others.assign(**columns).astype(dict.fromkeys(names, "Float64"))
+    ordered = [name for name in frame if name not in names]
+    return frame.reindex(columns=[*ordered, *names]).astype(dict.fromkeys(names, "Float64"))
 
 
 def kappa_max_row(pairs: PairedRatings, weights: Weights) -> dict[str, Any]:

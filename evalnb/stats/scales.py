@@ -17,7 +17,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["PairedRatings", "Scale", "Weights", "cluster_numbers", "paired_ratings"]
+__all__ = ["PairedRatings", "Scale", "Weights", "cluster_numbers", "paired_ratings", "rated_items"]
 
 _Weighted: TypeAlias = Literal["linear", "quadratic"]
 Weights: TypeAlias = _Weighted | None
@@ -67,7 +67,7 @@ class Scale:
         return all(isinstance(level, (Real, np.bool_)) for level in self.levels)
 
     @property
-    def values(self) -> np.ndarray:
+    def numbers(self) -> np.ndarray:
         """What each level counts: itself where all are numbers, else its position from 0."""
         return np.array(
             [float(level) for level in self.levels] if self.is_numeric else range(len(self.levels)),
@@ -207,6 +207,39 @@ def paired_ratings(
     both = (one >= 0) & (other >= 0)
     groups = None if clusters is None else cluster_numbers(clusters, len(one))[both]
     return PairedRatings(scale, one[both], other[both], groups, int((~both).sum()))
+
+
+def rated_items(ratings: Any, scale: Scale) -> np.ndarray:
+    """Return the positions of any number of raters' ratings, -1 where one is missing.
+
+    Parameters
+    ----------
+    ratings : a frame, or rows of values: a row an item, a column a rater
+
+    Returns
+    -------
+    item x rater
+
+    Raises
+    ------
+    ValueError
+        If rows differ in length or a value is none of the levels.
+    """
+    rows = [tuple(row) for row in _rows(ratings)]
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        raise ValueError(f"`ratings` has a column for each rater. Got rows of {sorted(lengths)}.")
+    flat = scale.codes((value for row in rows for value in row), "`ratings`")
+    return flat.reshape(len(rows), lengths.pop() if lengths else 0)
+
+
+def _rows(ratings: Any) -> Iterable[Any]:
+    if isinstance(ratings, pd.DataFrame):
+        return ratings.itertuples(index=False, name=None)
+    if getattr(ratings, "ndim", 2) != 2:
+        raise ValueError(f"`ratings` has items in rows, raters in columns. Got {ratings.ndim}-D.")
+    rows: Iterable[Any] = ratings
+    return rows
 
 
 def cluster_numbers(clusters: Iterable[Any], n: int) -> np.ndarray:

@@ -70,6 +70,22 @@ def test_what_is_undefined_has_a_reason(
     assert row(found, "spearman")[["ci_low", "ci_high"]].isna().all()
 
 
+def test_items_of_one_conversation_are_one_observation() -> None:
+    # differences 1 1 0 0 in two clusters: sums about the mean 1 and -1, so that the standard error
+    # is sqrt(2 / 1 * 2) / 4 = 0.5; t with one degree 12.7062
+    found = number_statistics([1, 1, 1, 1], [2, 2, 1, 1], clusters=["x", "x", "y", "y"])
+    bias = row(found, "bias")
+    assert bias["estimate"] == 0.5
+    assert (bias["ci_low"], bias["ci_high"]) == pytest.approx(
+        (0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4
+    )
+    one = number_statistics([1, 2], [2, 2], clusters=["x", "x"])
+    assert row(one, "bias")["reason"] == "too_few"
+    long = number_statistics([1, 2, 3, 4, 5], [1, 3, 2, 4, 5], clusters=list("abcde"))
+    assert row(long, "spearman")["reason"] == "too_few"
+    assert row(long, "spearman")["estimate"] == pytest.approx(0.9)
+
+
 def test_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="Got 2 and 1 ratings"):
         number_statistics([1, 2], [1])
