@@ -10,12 +10,13 @@ import pandas as pd
 from evalnb.frames import FrameSchema
 from evalnb.stats.effects import EFFECTS, check_lengths, rate_row
 from evalnb.stats.paired import PAIRED, paired_difference, paired_difference_of_counts
-from evalnb.stats.paired_counts import PairedCounts
 from evalnb.stats.rates import zero_failures_bound
 from evalnb.stats.values import flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from evalnb.stats.paired_counts import PairedCounts
 
 __all__ = [
     "FAMILIES",
@@ -86,6 +87,7 @@ def injection_success_of_counts(counts: PairedCounts) -> pd.DataFrame:
 
     Examples
     --------
+    >>> from evalnb.stats.paired_counts import PairedCounts
     >>> injection_success_of_counts(PairedCounts(2, 11, 1, 46))["estimate"].round(3).tolist()
     [0.217, 0.05, 0.167]
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from evalnb.stats.effects import check_lengths
+from evalnb.stats.effects import check_lengths, cluster_codes
 from evalnb.stats.values import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
 
     from evalnb.stats.mcnemar import Alternative
     from evalnb.stats.values import Floats
@@ -44,7 +45,8 @@ def sign_flip_test(
     -------
     the share of sign patterns whose sum is at least as far out, the one seen included
         Exact up to 16 clusters that are not 0; beyond, (hits + 1) / 10,001 over 10,000 drawn
-        patterns. 1 where all are 0, None without a difference. Sums within 1e-9 are ties.
+        patterns. 1 where all are 0, None without a difference. Sums within 1e-9 of
+        the largest difference are ties.
 
     Raises
     ------
@@ -67,24 +69,19 @@ def sign_flip_test(
     known = ~np.isnan(values)
     if not known.any():
         return None
-    totals = values[known] if clusters is None else _totals(values, clusters, known)
+    totals = values[known]
+    if clusters is not None:
+        totals = np.bincount(cluster_codes(clusters)[known], weights=totals).astype("float64")
     scale = float(np.abs(totals).max())
     totals = totals[np.abs(totals) > _TOLERANCE * scale]
     if not len(totals):
         return 1.0
-    seen = _out(np.array([totals.sum()]), alternative)[0] - _TOLERANCE * max(scale, 1.0)
+    seen = _out(np.array([totals.sum()]), alternative)[0] - _TOLERANCE * scale
     if len(totals) <= _MOST_EXACT:
         signs = 1 - 2 * ((np.arange(1 << len(totals))[:, None] >> np.arange(len(totals))) & 1)
         return float((_out(signs @ totals, alternative) >= seen).mean())
     hits = sum(int((_out(sums, alternative) >= seen).sum()) for sums in _drawn(totals, seed))
     return (hits + 1) / (_DRAWS + 1)
-
-
-def _totals(values: Floats, clusters: Any, known: np.ndarray) -> Floats:
-    codes, names = pd.factorize(pd.Series(list(clusters), dtype="object")[known])
-    alone = codes < 0
-    codes = np.where(alone, len(names) + np.cumsum(alone) - 1, codes)
-    return np.bincount(codes, weights=values[known])
 
 
 def _out(sums: Floats, alternative: Alternative) -> Floats:
@@ -94,7 +91,7 @@ def _out(sums: Floats, alternative: Alternative) -> Floats:
     return sums if alternative == "greater" else -sums
 
 
-def _drawn(totals: Floats, seed: int) -> Any:
+def _drawn(totals: Floats, seed: int) -> Iterator[Floats]:
     """Yield sums of randomly turned differences, some at a time."""
     rng = np.random.default_rng(seed)
     part = max(1, _AT_ONCE // len(totals))
