@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from evalnb.stats.effects import EFFECTS, check_lengths, cluster_codes, mean_row
 from evalnb.stats.values import numbers
@@ -15,6 +14,8 @@ from evalnb.stats.win_rates import preferences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from evalnb.stats.values import Floats
 
