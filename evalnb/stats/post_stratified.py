@@ -7,10 +7,12 @@ tell the pass rate within each cell, all cases tell how large each cell is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalnb.stats.values import Floats
+if TYPE_CHECKING:
+    from evalnb.stats.values import Floats
 
 __all__ = ["DRAWS", "Cells"]
 
@@ -41,7 +43,8 @@ class Cells:
         shape (…); a cell without cases needs no label
         """
         shares = self.shares()
-        return np.where(shares > 0, shares * self._rates(), 0.0).sum((-2, -1))
+        rate: Floats = np.where(shares > 0, shares * self._rates(), 0.0).sum((-2, -1))
+        return rate
 
     def error(self, *, drawn: bool) -> Floats:
         """Return the standard error of `rate` by the delta method.
@@ -81,36 +84,42 @@ class Cells:
         within = self.cases / np.where(strata > 0, strata, 1)
         return within * self._stratum_shares()[..., None]
 
-    def without_labels(self) -> Floats:
+    def without_labels(self) -> np.ndarray:
         """Tell which cells have cases and no label."""
-        return (self.shares() > 0) & (self._labels() == 0)
+        lacking: np.ndarray = (self.shares() > 0) & (self._labels() == 0)
+        return lacking
 
     def _stratum_shares(self) -> Floats:
         if self.weights is not None:
             return self.weights
         strata: Floats = self.cases.sum(-1)
-        return strata / strata.sum(-1, keepdims=True)
+        shares: Floats = strata / strata.sum(-1, keepdims=True)
+        return shares
 
     def _labels(self) -> Floats:
         return self.passes + self.fails
 
     def _rates(self) -> Floats:
         labels = self._labels()
-        return np.divide(self.passes, labels, out=np.full(labels.shape, np.nan), where=labels > 0)
+        rates = np.full(labels.shape, np.nan)
+        np.divide(self.passes, labels, out=rates, where=labels > 0)
+        return rates
 
     def _variance_of_shares(self) -> Floats:
         """Return the variance that the counts of cases add to the sum."""
         shares = self.shares()
         rates = np.where(shares > 0, self._rates(), 0.0)
         strata: Floats = self.cases.sum(-1)
+        variance: Floats
         if self.weights is None:
-            n = strata.sum(-1)
             mean = (shares * rates).sum((-2, -1))
-            return ((shares * rates**2).sum((-2, -1)) - mean**2) / n
-        within = self.cases / strata[..., None]
-        mean = (within * rates).sum(-1)
-        variances = ((within * rates**2).sum(-1) - mean**2) / strata
-        return (self.weights**2 * variances).sum(-1)
+            variance = ((shares * rates**2).sum((-2, -1)) - mean**2) / strata.sum(-1)
+        else:
+            within = self.cases / strata[..., None]
+            mean = (within * rates).sum(-1)
+            each = ((within * rates**2).sum(-1) - mean**2) / strata
+            variance = (self.weights**2 * each).sum(-1)
+        return np.maximum(variance, 0.0)  # rounding may leave a little below 0
 
     def _drawn_shares(self, rng: np.random.Generator, draws: int) -> Floats:
         within = _dirichlet(rng, self.cases, draws)
@@ -124,4 +133,5 @@ def _dirichlet(rng: np.random.Generator, counts: Floats, draws: int) -> Floats:
     if counts.shape[-1] == 1:
         return np.ones((draws, *counts.shape))
     gammas = rng.standard_gamma(counts + 0.5, size=(draws, *counts.shape))
-    return gammas / gammas.sum(-1, keepdims=True)
+    shares: Floats = gammas / gammas.sum(-1, keepdims=True)
+    return shares
