@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evalnb.stats.values import Floats
 
-__all__ = ["EFFECTS", "check_lengths", "cluster_codes", "mean_row", "rate_row", "share_row"]
+__all__ = ["EFFECTS", "check_lengths", "mean_row", "rate_row", "share_row"]
 
 EFFECTS = FrameSchema(
     "effects",
@@ -70,13 +70,6 @@ def share_row(
         return mean_row(metric, hits, clusters, low=0.0, high=1.0) | {"p_value": None}
     known = hits[~np.isnan(hits)]
     return rate_row(metric, float(known.sum()), len(known), len(hits) - len(known))
-
-
-def cluster_codes(clusters: Sequence[Any] | pd.Series | np.ndarray) -> np.ndarray:
-    """Return a number from 0 on for each cluster; a missing one is a cluster of its own."""
-    codes, names = pd.factorize(pd.Series(list(clusters), dtype="object"))
-    alone = codes < 0
-    return np.where(alone, len(names) + np.cumsum(alone) - 1, codes)
 
 
 def check_lengths(**columns: Any) -> None:

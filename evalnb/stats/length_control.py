@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalnb.stats.effects import EFFECTS, check_lengths, cluster_codes, mean_row
+from evalnb.stats.effects import EFFECTS, check_lengths, mean_row
+from evalnb.stats.scales import cluster_numbers
 from evalnb.stats.values import numbers
 from evalnb.stats.win_rates import preferences
 
@@ -77,7 +78,7 @@ def length_controlled_win_rate(
     check_lengths(preference=wins, length_difference=apart, clusters=clusters)
     missing = np.isnan(wins) | np.isnan(apart)
     raw = mean_row("raw_win_rate", np.where(missing, np.nan, wins), clusters, low=0.0, high=1.0)
-    groups = None if clusters is None else cluster_codes(clusters)[~missing]
+    groups = None if clusters is None else cluster_numbers(clusters, len(wins))[~missing]
     fitted = _Fitted.of(wins[~missing], apart[~missing], groups)
     counts = {"n": raw["n"], "n_left_out": raw["n_left_out"], "n_clusters": raw["n_clusters"]}
     rows = [raw | {"p_value": None}, *fitted.rows()]

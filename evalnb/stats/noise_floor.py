@@ -9,14 +9,16 @@ import numpy as np
 import pandas as pd
 
 from evalnb.frames import FrameSchema
-from evalnb.stats.effects import EFFECTS, cluster_codes
+from evalnb.stats.effects import EFFECTS
 from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_intervals import tango_interval
-from evalnb.stats.sign_flip import sign_flip_test
+from evalnb.stats.resampling import RESAMPLES, Patterns, bootstrap, quantiles
+from evalnb.stats.scales import cluster_numbers
+from evalnb.stats.sign_flip import sign_flip
 from evalnb.stats.values import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from evalnb.stats.values import Floats
 
@@ -48,8 +50,7 @@ the probes. `real` says that the difference is more than noise, `matters` that i
 `size`.
 """
 
-_RESAMPLES = 10_000
-_AT_ONCE = 1 << 21
+_ROUNDING = 1e-9
 
 
 def effects_above_floor(
@@ -134,44 +135,42 @@ class _Probe:
 
     def _paired(self, both: np.ndarray) -> dict[str, Any]:
         effect, floor = self.effect[both], self.floor[both]
-        codes = None if self.clusters is None else cluster_codes(self.clusters[both])
+        codes = None if self.clusters is None else cluster_numbers(self.clusters[both], len(effect))
         units = len(effect) if codes is None else int(codes.max()) + 1
-        row = self._means(effect, floor, len(effect)) | {
+        row = self._start(effect, floor, len(effect)) | {
             "n_clusters": None if codes is None else units
         }
         if units < 2:
             return row | {"reason": "too_few", "method": "paired"}
         differences = effect - floor
-        row["p_value"] = sign_flip_test(differences, clusters=codes, seed=self.seed)
+        row["p_value"] = sign_flip(differences, codes, seed=self.seed).p_two_sided
         if codes is None and _are_flags(effect) and _are_flags(floor):
             found = tango_interval(
                 int((differences > 0).sum()), int((differences < 0).sum()), units
             )
             return row | vars(found) | {"method": "tango, p by sign flips"}
         row["method"] = "paired bootstrap, p by sign flips"
-        if np.ptp(differences) < 1e-12:
+        if np.ptp(differences) < _ROUNDING:
             return row | {"reason": "no_variance"}
-        draws = _resampled(differences, codes, np.random.default_rng(self.seed))
-        return row | _percentiles(draws)
+        return row | _percentiles(_means(differences, codes, self.seed))
 
     def _apart(self) -> dict[str, Any]:
         effect = self.effect[~np.isnan(self.effect)]
         floor = self.floor[~np.isnan(self.floor)]
-        row = self._means(
+        row = self._start(
             effect, floor, int((~np.isnan(self.effect) | ~np.isnan(self.floor)).sum())
         )
         row["method"] = "bootstrap of either side, p by permutation"
         if min(len(effect), len(floor)) < 2:
             reason = "too_few" if len(effect) and len(floor) else "no_overlap"
             return row | {"reason": reason}
-        rng = np.random.default_rng(self.seed)
-        row["p_value"] = _permutation_p(effect, floor, rng)
+        row["p_value"] = _permutation_p(effect, floor, self.seed)
         if np.ptp(effect) == 0 and np.ptp(floor) == 0:
             return row | {"reason": "no_variance"}
-        sides = [_resampled(side, None, rng) for side in (effect, floor)]
+        sides = _means(effect, None, self.seed), _means(floor, None, self.seed + 1)
         return row | _percentiles(sides[0] - sides[1])
 
-    def _means(self, effect: Floats, floor: Floats, n: int) -> dict[str, Any]:
+    def _start(self, effect: Floats, floor: Floats, n: int) -> dict[str, Any]:
         row: dict[str, Any] = {"n": n, "n_left_out": len(self.effect) - n}
         if len(effect):
             row["effect"] = float(effect.mean())
@@ -197,36 +196,21 @@ def _are_flags(values: Floats) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 
 
-def _resampled(values: Floats, codes: np.ndarray | None, rng: np.random.Generator) -> Floats:
+def _means(values: Floats, codes: np.ndarray | None, seed: int) -> Floats:
     """Return means over items, or clusters of them, drawn with replacement."""
-    codes = np.arange(len(values)) if codes is None else codes
-    totals, sizes = np.bincount(codes, weights=values), np.bincount(codes)
-
-    def means(size: int) -> Floats:
-        drawn = rng.integers(0, len(totals), size=(size, len(totals)))
-        return np.asarray(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
-
-    return _in_parts(means, len(totals))
+    patterns = Patterns.of(values[:, None], codes)
+    kinds = patterns.rows[:, 0]
+    return bootstrap(patterns, lambda counts: counts @ kinds / counts.sum(axis=1), seed=seed)
 
 
-def _permutation_p(effect: Floats, floor: Floats, rng: np.random.Generator) -> float:
-    values, n = np.concatenate([effect, floor]), len(effect)
-    seen = abs(effect.mean() - floor.mean())
-
-    def differences(size: int) -> Floats:
-        mixed = rng.permuted(np.tile(values, (size, 1)), axis=1)
-        return np.asarray(abs(mixed[:, :n].mean(axis=1) - mixed[:, n:].mean(axis=1)))
-
-    hits = int((_in_parts(differences, len(values)) >= seen - 1e-9).sum())
-    return (hits + 1) / (_RESAMPLES + 1)
-
-
-def _in_parts(draw: Callable[[int], Floats], width: int) -> Floats:
-    part = max(1, _AT_ONCE // width)
-    starts = range(0, _RESAMPLES, part)
-    return np.concatenate([draw(min(part, _RESAMPLES - start)) for start in starts])
-
-
-def _percentiles(draws: Floats) -> dict[str, float]:
-    low, high = np.quantile(draws, [0.025, 0.975]).tolist()
+def _percentiles(draws: Floats) -> dict[str, Any]:
+    low, high = quantiles(draws, 0.025, 0.975)
     return {"ci_low": low, "ci_high": high}
+
+
+def _permutation_p(effect: Floats, floor: Floats, seed: int) -> float:
+    rng, values = np.random.default_rng(seed), np.concatenate([effect, floor])
+    shares = np.repeat([1 / len(effect), -1 / len(floor)], [len(effect), len(floor)])
+    seen = abs(float(shares @ values)) - _ROUNDING
+    hits = sum(abs(float(shares @ rng.permutation(values))) >= seen for _ in range(RESAMPLES))
+    return (hits + 1) / (RESAMPLES + 1)

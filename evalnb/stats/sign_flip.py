@@ -1,100 +1,97 @@
-"""The sign-flip test: is a mean of paired differences more than chance."""
+"""The sign-flip test of the mean of paired differences.
+
+Where nothing changed, a difference is as likely to be -d as d. What was seen is compared with all
+ways to give the differences their signs.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalnb.stats.effects import check_lengths, cluster_codes
-from evalnb.stats.values import numbers
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pandas as pd
-
-    from evalnb.stats.mcnemar import Alternative
     from evalnb.stats.values import Floats
 
-__all__ = ["sign_flip_test"]
+__all__ = ["DRAWS", "SignFlip", "sign_flip"]
 
+DRAWS = 10_000
+"""So many patterns of signs are drawn where they cannot all be looked at."""
+
+_MOST_ENUMERATED = 16
 _TOLERANCE = 1e-9
-_MOST_EXACT = 16
-_DRAWS = 10_000
-_AT_ONCE = 1 << 20
+_CHUNK = 1_000
 
 
-def sign_flip_test(
-    differences: Sequence[Any] | pd.Series | np.ndarray,
-    *,
-    clusters: Sequence[Any] | pd.Series | np.ndarray | None = None,
-    alternative: Alternative = "two-sided",
-    seed: int = 0,
-) -> float | None:
-    """Return the p-value that differences are as likely to be turned round.
+@dataclass(frozen=True)
+class SignFlip:
+    """P-values of a sign-flip test.
+
+    Attributes
+    ----------
+    p_less, p_greater : one-sided, small where the mean is below or above 0
+    p_two_sided : small where it is apart from 0
+    method : whether all patterns of signs were looked at, or how many were drawn
+    """
+
+    p_less: float
+    p_greater: float
+    p_two_sided: float
+    method: str
+
+
+def sign_flip(
+    differences: Floats, codes: np.ndarray | None = None, *, seed: int = 0, draws: int = DRAWS
+) -> SignFlip:
+    """Test whether the mean of differences is 0.
+
+    Exact for up to 16 differences other than 0. Else patterns of signs are drawn, and p is
+    (hits + 1)/(draws + 1). Sums that rounding alone keeps apart are the same.
 
     Parameters
     ----------
-    differences : one a case, NA where there is none
-    clusters : what each case shares with others; a cluster is turned as a whole, NA is one alone
-    alternative : {"two-sided", "greater", "less"}
-    seed : of the patterns drawn where there are more than 2^16
+    differences : one a case, without NaN
+    codes : the cluster of each case, whose signs flip together; None for cases by themselves
+    seed, draws : of the patterns drawn
 
     Returns
     -------
-    the share of sign patterns whose sum is at least as far out, the one seen included
-        Exact up to 16 clusters that are not 0; beyond, (hits + 1) / 10,001 over 10,000 drawn
-        patterns. 1 where all are 0, None without a difference. Sums within 1e-9 of
-        the largest difference are ties.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, a difference is no finite number or the alternative is unknown.
+    all p are 1 where nothing differs
 
     References
     ----------
-    Fisher (1935), The Design of Experiments, section 21.
+    Fisher (1935), The Design of Experiments, section 21; Phipson & Smyth (2010), Statistical
+    Applications in Genetics and Molecular Biology 9(1), doi:10.2202/1544-6115.1585.
 
     Examples
     --------
-    >>> sign_flip_test([1, 2, 3]), sign_flip_test([1, 2, 3], alternative="greater")
-    (0.25, 0.125)
+    >>> sign_flip(np.array([-3.0, -1.0, -1.0, 0.0])).p_less  # one of eight
+    0.125
     """
-    values = numbers(differences, "differences")
-    check_lengths(differences=values, clusters=clusters)
-    if alternative not in ("two-sided", "greater", "less"):
-        raise ValueError(f"`alternative` must be two-sided, greater or less. Got {alternative!r}.")
-    known = ~np.isnan(values)
-    if not known.any():
-        return None
-    totals = values[known]
-    if clusters is not None:
-        totals = np.bincount(cluster_codes(clusters)[known], weights=totals).astype("float64")
-    scale = float(np.abs(totals).max())
-    totals = totals[np.abs(totals) > _TOLERANCE * scale]
-    if not len(totals):
-        return 1.0
-    seen = _out(np.array([totals.sum()]), alternative)[0] - _TOLERANCE * scale
-    if len(totals) <= _MOST_EXACT:
-        signs = 1 - 2 * ((np.arange(1 << len(totals))[:, None] >> np.arange(len(totals))) & 1)
-        return float((_out(signs @ totals, alternative) >= seen).mean())
-    hits = sum(int((_out(sums, alternative) >= seen).sum()) for sums in _drawn(totals, seed))
-    return (hits + 1) / (_DRAWS + 1)
-
-
-def _out(sums: Floats, alternative: Alternative) -> Floats:
-    """Return how far sums lie in the direction that is looked for."""
-    if alternative == "two-sided":
-        return np.abs(sums)
-    return sums if alternative == "greater" else -sums
-
-
-def _drawn(totals: Floats, seed: int) -> Iterator[Floats]:
-    """Yield sums of randomly turned differences, some at a time."""
+    sums = differences if codes is None else np.bincount(codes, weights=differences)
+    tolerance = _TOLERANCE * float(np.abs(sums).max(initial=0.0))
+    sums = sums[np.abs(sums) > tolerance]
+    if not len(sums):
+        return SignFlip(1.0, 1.0, 1.0, "sign flip, exact")
+    if len(sums) <= _MOST_ENUMERATED:
+        patterns = np.arange(1 << len(sums))[:, None] >> np.arange(len(sums))
+        return SignFlip(
+            *_shares((1 - 2 * (patterns & 1)) @ sums, sums, tolerance, 0), "sign flip, exact"
+        )
     rng = np.random.default_rng(seed)
-    part = max(1, _AT_ONCE // len(totals))
-    for start in range(0, _DRAWS, part):
-        size = (min(part, _DRAWS - start), len(totals))
-        yield (1 - 2 * rng.integers(0, 2, size=size)) @ totals
+    parts = [min(_CHUNK, draws - start) for start in range(0, draws, _CHUNK)]
+    drawn = [(1 - 2 * rng.integers(0, 2, size=(part, len(sums)))) @ sums for part in parts]
+    method = f"sign flip, {draws:,} draws"
+    return SignFlip(*_shares(np.concatenate(drawn), sums, tolerance, 1), method)
+
+
+def _shares(flipped: Floats, sums: Floats, tolerance: float, more: int) -> list[float]:
+    """Return how many sums are at least as far out: below, above and either way."""
+    seen, total = float(sums.sum()), len(flipped) + more
+    hits = (
+        flipped <= seen + tolerance,
+        flipped >= seen - tolerance,
+        np.abs(flipped) >= abs(seen) - tolerance,
+    )
+    return [(int(hit.sum()) + more) / total for hit in hits]
