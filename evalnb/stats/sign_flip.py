@@ -69,7 +69,8 @@ def sign_flip(
     >>> sign_flip(np.array([-3.0, -1.0, -1.0, 0.0])).p_less  # one of eight
     0.125
     """
-    sums = differences if codes is None else np.bincount(codes, weights=differences)
+    codes = np.arange(len(differences)) if codes is None else codes
+    sums = np.bincount(codes, weights=differences).astype("float64")
     tolerance = _TOLERANCE * float(np.abs(sums).max(initial=0.0))
     sums = sums[np.abs(sums) > tolerance]
     if not len(sums):
@@ -86,12 +87,10 @@ def sign_flip(
     return SignFlip(*_shares(np.concatenate(drawn), sums, tolerance, 1), method)
 
 
-def _shares(flipped: Floats, sums: Floats, tolerance: float, more: int) -> list[float]:
+def _shares(flipped: Floats, sums: Floats, tolerance: float, more: int) -> tuple[float, float, float]:
     """Return how many sums are at least as far out: below, above and either way."""
     seen, total = float(sums.sum()), len(flipped) + more
-    hits = (
-        flipped <= seen + tolerance,
-        flipped >= seen - tolerance,
-        np.abs(flipped) >= abs(seen) - tolerance,
-    )
-    return [(int(hit.sum()) + more) / total for hit in hits]
+    less = int((flipped <= seen + tolerance).sum()) + more
+    greater = int((flipped >= seen - tolerance).sum()) + more
+    either = int((np.abs(flipped) >= abs(seen) - tolerance).sum()) + more
+    return less / total, greater / total, either / total
