@@ -51,11 +51,11 @@ def length_controlled_win_rate(
     an effects frame; pairs that lack a value are left out and counted
         `raw_win_rate`: the mean preference, t interval. `length_controlled_win_rate`: in (0, 1).
         `intercept` and `length_coefficient`: a and b; the p-value of b is that length does not
-        matter. `length_sd`: sd(d), with n - 1. Errors are robust (HC1), or by cluster, and their
-        quantile is the normal one. All but the first and last are NA `too_few` below 3 pairs
-        (or clusters), `no_variance` where all differences in length are the same, `one_category` where one side
-        always wins, `no_overlap` where length separates wins from losses or correlates with
-        them above 0.99.
+        matter. `length_sd`: sd(d), with n - 1. Errors are robust (HC1 of statsmodels, which for
+        this model has no factor for few pairs), or by cluster, and their quantile is the normal
+        one. All but the first and last are NA `too_few` below 3 pairs (or clusters), `no_variance`
+        where all differences in length are the same, `one_category` where all preferences are, and
+        `no_overlap` where length separates wins from losses or correlates with them above 0.99.
 
     Raises
     ------
@@ -164,9 +164,9 @@ def _why_not(wins: Floats, apart: Floats, units: int) -> str | None:
         return "too_few"
     if np.ptp(apart) == 0:
         return "no_variance"
-    won, lost = apart[wins > 0], apart[wins < 1]
-    if not len(won) or not len(lost):
+    if np.ptp(wins) == 0:
         return "one_category"
+    won, lost = apart[wins > 0], apart[wins < 1]
     overlap = won.min() < lost.max() and lost.min() < won.max()
     return None if overlap else "no_overlap"
 
