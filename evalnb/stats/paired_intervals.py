@@ -167,5 +167,5 @@ def _phi(counts: PairedCounts) -> float:
         return 0.0
     cross = counts.both * counts.neither - counts.only_first * counts.only_second
     if cross > 0:
-        cross = max(cross - n / 2, 0)
+        return max(cross - n / 2, 0.0) / math.sqrt(product)
     return cross / math.sqrt(product)

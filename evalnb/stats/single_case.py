@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalnb.frames import FrameSchema
-from evalnb.stats.effects import EFFECTS
+from evalnb.frames import METRICS, FrameSchema
 from evalnb.stats.estimates import difference_of_rates
 from evalnb.stats.values import check_count
 
@@ -15,9 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["CASE_FLIPS", "case_flip"]
 
 CASE_FLIPS = FrameSchema(
-    "case flips", {**EFFECTS.columns, "p_adjusted": "Float64"}, key=EFFECTS.key
+    "case flips",
+    {**METRICS.columns, "p_less": "Float64", "p_bonferroni": "Float64"},
+    key=METRICS.key,
 )
-"""An effects frame; `p_adjusted` is the p-value times the number of cases looked at, at most 1."""
+"""A metrics frame; `p_less` is Fisher's, small where fewer repeats pass than before,
+`p_bonferroni` the same for the worst of all cases that are looked at."""
 
 
 def case_flip(
@@ -38,9 +40,8 @@ def case_flip(
 
     Returns
     -------
-    one row, `pass_rate_change` (candidate minus baseline), as `CASE_FLIPS` says
-        `p_value` is Fisher's, one-sided for a drop, and `p_adjusted` Bonferroni's; the interval is
-        Newcombe's. `n` counts repeats. NA `too_few` where a side has no repeat.
+    one row, `difference_of_rates` (candidate minus baseline), as `CASE_FLIPS` says
+        The interval is Newcombe's. `n` counts repeats. NA `too_few` where a side has no repeat.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def case_flip(
     Examples
     --------
     >>> row = case_flip(3, 3, 0, 3, cases=60).loc[0]
-    >>> round(float(row["p_value"]), 3), float(row["p_adjusted"])
+    >>> round(float(row["p_less"]), 3), float(row["p_bonferroni"])
     (0.05, 1.0)
     """
     from scipy.stats import hypergeom
@@ -66,10 +67,10 @@ def case_flip(
     passes = _passes(candidate_passes, now, "candidate_passes")
     cases = check_count(cases, "cases", at_least=1)
     row = {
-        "metric": "pass_rate_change",
+        "metric": "difference_of_rates",
         "n": before + now,
         "n_left_out": 0,
-        "method": "newcombe, p one-sided less by fisher",
+        "method": "fisher, newcombe interval",
     }
     if not (before and now):
         return CASE_FLIPS.build([row | {"reason": "too_few"}])
@@ -78,7 +79,7 @@ def case_flip(
         [
             row
             | vars(difference_of_rates(passes, now, passed, before))
-            | {"p_value": p_value, "p_adjusted": min(p_value * cases, 1.0)}
+            | {"p_less": p_value, "p_bonferroni": min(p_value * cases, 1.0)}
         ]
     )
 
