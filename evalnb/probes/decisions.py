@@ -9,22 +9,20 @@ import numpy as np
 import pandas as pd
 
 from evalnb.stats.estimates import Estimate, t_quantile, wilson
+from evalnb.stats.noise_floor import LEVEL_SIZE, RATE_SIZE
 from evalnb.stats.paired_intervals import tango_interval
+from evalnb.stats.sign_flip import sign_flip
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evalnb.probes.measures import Measure, Unit
 
-__all__ = ["LEVEL", "MATTERS", "decided_row", "sign_flip_p"]
+__all__ = ["LEVEL", "MATTERS", "decided_row"]
 
 LEVEL = 0.05
 """Up to this p, after Holm, an effect is none of chance."""
-MATTERS = {"level": 0.25, "rate": 0.05}
+MATTERS = {"level": LEVEL_SIZE, "rate": RATE_SIZE}
 """Beyond this size an effect matters: of a level, of a rate."""
 
-_EXACT_CLUSTERS = 16
-_DRAWS = 10_000
 _CLOSE = 1e-9
 
 
@@ -38,11 +36,16 @@ def decided_row(measure: Measure) -> dict[str, Any]:
     Returns
     -------
     estimate, interval, n, n_left_out, floor, net, net_low, net_high, p, method, reason, warnings
-        A rate of yes and no has Wilson's interval, a difference of such Tango's, all else Student's
-        over items. `p` is two-sided by the sign-flip test over items; of a share that should be 0
+        A rate of yes and no has Wilson's interval, with the effective number of answers where an
+        item has several; a difference of such Tango's, all else Student's over items. `p` is two-sided by the sign-flip test over items; of a share that should be 0
         it is that of a rate of 5 points or less, by the binomial distribution over items: one slip
         is no habit. NA `too_few` without a unit; intervals are NA `no_variance` where nothing
         varies and neither Wilson's nor Tango's serves.
+
+    References
+    ----------
+    Fisher (1935), The Design of Experiments, section 21, on sign flips; Korn & Graubard (1998),
+    Survey Methodology 24(2), on effective numbers.
     """
     units = measure.units
     effect = units["effect"].to_numpy(dtype="float64", na_value=np.nan)
@@ -84,7 +87,7 @@ def _beyond_floor(effect: np.ndarray, items: np.ndarray, measure: Measure) -> di
         "net": net.estimate,
         "net_low": net.ci_low,
         "net_high": net.ci_high,
-        "p": sign_flip_p(apart, items[both]),
+        "p": _sign_flip_p(apart, items[both]),
     }
 
 
@@ -99,41 +102,11 @@ def _p_of_none(effect: np.ndarray, items: np.ndarray, known: np.ndarray, measure
     weights = 1.0
     if "dose" in measure.units:  # of a slope, what each point says of it
         weights = measure.units["dose"].to_numpy(dtype="float64", na_value=np.nan)[known]
-    return sign_flip_p(effect[known] * weights, items[known])
+    return _sign_flip_p(effect[known] * weights, items[known])
 
 
-def sign_flip_p(values: Sequence[float] | np.ndarray, clusters: Sequence[Any]) -> float:
-    """Return the two-sided p of no effect: how often sums of flipped signs are as far from 0.
-
-    Parameters
-    ----------
-    values : effects
-    clusters : what they share; the sign of a cluster is flipped as a whole
-
-    Returns
-    -------
-    1 where every cluster sums to 0; exact up to 16 clusters that do not, else of 10,000 draws with
-    the seed 0
-
-    References
-    ----------
-    Fisher (1935), The Design of Experiments, section 21.
-
-    Examples
-    --------
-    >>> sign_flip_p([1, 1, 1, 0], list("abcd"))
-    0.25
-    """
-    sums = pd.Series(np.asarray(values, dtype="float64")).groupby(list(clusters)).sum().to_numpy()
-    sums = sums[np.abs(sums) > _CLOSE]
-    if not len(sums):
-        return 1.0
-    total = abs(float(sums.sum())) - _CLOSE
-    if len(sums) <= _EXACT_CLUSTERS:
-        signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
-        return float((np.abs(signs @ sums) >= total).mean())
-    signs = 1 - 2 * np.random.default_rng(0).integers(0, 2, (_DRAWS, len(sums)))
-    return float(((np.abs(signs @ sums) >= total).sum() + 1) / (_DRAWS + 1))
+def _sign_flip_p(values: np.ndarray, items: np.ndarray) -> float:
+    return sign_flip(values, pd.factorize(items)[0]).p_two_sided
 
 
 def _estimate(
@@ -141,14 +114,16 @@ def _estimate(
 ) -> tuple[Estimate, str, str | None]:
     n, mean = len(values), float(values.mean())
     levels = set(np.unique(values))
-    if limits[0] == 0 and levels <= {0, 1}:
-        return wilson(float(values.sum()), n), "wilson", None
     n_items = len(set(items))
+    if limits[0] == 0 and levels <= {0, 1}:
+        if n == n_items:
+            return wilson(float(values.sum()), n), "wilson", None
+        size = _effective_size(values, items, n_items)
+        return wilson(mean * size, size), "wilson, effective n", None
     if n == n_items and unit == "rate" and levels <= {-1, 0, 1}:
         found = tango_interval(int((values == 1).sum()), int((values == -1).sum()), n)
         return found, "tango", None
-    sums = pd.Series(values - mean).groupby(list(items)).sum().to_numpy()
-    spread = float((sums**2).sum())
+    spread = _spread(values - mean, items)
     if n_items < 2 or spread < _CLOSE:
         why = "too_few" if n_items < 2 else "no_variance"
         return Estimate(mean, None, None), "t over items", why
@@ -157,6 +132,21 @@ def _estimate(
     low, high = (-math.inf if limits[0] is None else limits[0]), limits[1]
     high = math.inf if high is None else high
     return Estimate(mean, max(mean - half, low), min(mean + half, high)), "t over items", None
+
+
+def _spread(centred: np.ndarray, items: np.ndarray) -> float:
+    sums = pd.Series(centred).groupby(list(items)).sum().to_numpy()
+    return float((sums**2).sum())
+
+
+def _effective_size(values: np.ndarray, items: np.ndarray, n_items: int) -> float:
+    """Return how many independent answers tell as much: from the items to all answers."""
+    n, mean = len(values), float(values.mean())
+    spread = _spread(values - mean, items)
+    if n_items < 2 or spread < _CLOSE:
+        return n_items
+    variance = n_items / (n_items - 1) * spread / n**2
+    return min(max(mean * (1 - mean) / variance, n_items), n)
 
 
 def _none_seen(effect: np.ndarray, measure: Measure) -> list[str] | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evalnb.probes.base import Probe
 
-__all__ = ["probe_effects"]
+__all__ = ["adjusted_rows", "probe_effects"]
 
 _SHARED = ["judge", "judge_fingerprint", "scorer"]
 
@@ -49,7 +49,7 @@ def probe_effects(verdicts: pd.DataFrame, probes: Sequence[Probe] | None = None)
     rows: list[dict[str, Any]] = []
     for key, of_scorer in verdicts.groupby(_SHARED, sort=False):
         found = list(_rows(dict(zip(_SHARED, key, strict=True)), of_scorer, by_name))
-        rows += _adjusted(found)
+        rows += adjusted_rows(found)
     return PROBE_EFFECTS.build(rows)
 
 
@@ -58,17 +58,29 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     values = verdicts["value"].dropna()
     constant = len(values) > 0 and bool((values == values.iloc[0]).all())
+    span = (verdicts["high"] - verdicts["low"]).max()
     for name, of_probe in verdicts.groupby("probe", sort=False):
         n_failed = int(of_probe["na_reason"].notna().sum())
         for measure in probes[str(name)].measures(of_probe.reset_index(drop=True)):
             row = decided_row(measure)
+            if row["unit"] == "level":
+                row["span"] = span
             if constant:
                 row["warnings"] = ["one_category", *(row.get("warnings") or ())]
             yield {**shared, "probe": name, "n_failed": n_failed, **row}
 
 
-def _adjusted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Correct for the number of probes: headlines among each other, others within their probe."""
+def adjusted_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Correct for the number of probes: headlines among each other, others within their probe.
+
+    Parameters
+    ----------
+    rows : of one judge and scorer, as `decided_row` gives them, with the probe
+
+    Returns
+    -------
+    the same rows with `p_holm`, `real` and `matters` where there is a p
+    """
     groups: dict[Any, list[int]] = {}
     for number, row in enumerate(rows):
         group = None if row["headline"] else row["probe"]

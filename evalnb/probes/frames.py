@@ -57,6 +57,7 @@ PROBE_EFFECTS = FrameSchema(
         "variant": "string",
         "metric": "string",
         "unit": "string",
+        "span": "Float64",
         "headline": "boolean",
         "estimate": "Float64",
         "ci_low": "Float64",
@@ -80,7 +81,8 @@ PROBE_EFFECTS = FrameSchema(
 )
 """A row an effect: what a change does to a judge's verdict, and what its own noise does.
 
-`unit` is `level` (levels of the scale) or `rate` (a share, or a difference of shares). `floor` is
+`unit` is `level` (levels of the scale) or `rate` (a share, or a difference of shares); `span` is how
+many levels lie between the lowest and the highest, NA of a rate. `floor` is
 the same figure of mere repeats or of a harmless control, 0 where the right effect is 0 by
 construction; `net` is the effect minus the floor; both have 95% intervals. `p` is
 of no net effect, `p_holm` after Holm: of headlines over all probes of the judge and scorer, of

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from evalnb.probes.slopes import slope_through_origin
+from evalnb.frames import to_records
 from evalnb.stats.estimates import Estimate
+from evalnb.stats.length import length_shift
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -125,8 +126,12 @@ def per_doubling(verdicts: pd.DataFrame, family: str) -> Measure:
             "dose": chosen["dose"],
         }
     ).reset_index(drop=True)
-    found, method = slope_through_origin(units["dose"], units["effect"], units["item"])
-    return Measure(family, "per_doubling", "level", units, estimated=found, method=method)
+    found = length_shift(units["item"], units["dose"], units["effect"]).set_index("metric")
+    (row,) = to_records(found.loc[["shift_per_doubling"]])
+    slope = Estimate(*(row.get(name) for name in ("estimate", "ci_low", "ci_high")))
+    return Measure(
+        family, "per_doubling", "level", units, estimated=slope, method=row.get("method")
+    )
 
 
 def above_lowest(verdicts: pd.DataFrame, families: Sequence[str]) -> Iterator[Measure]:
