@@ -11,6 +11,8 @@ from evalnb.probes.keeping import probe_cassettes
 from evalnb.probes.loading import PROBES, load_probes, probed_judges, probed_outputs
 from evalnb.probes.measures import Measure
 from evalnb.probes.position import LengthPreference, Position
+from evalnb.probes.public import public_countings, public_effects, public_win_rates
+from evalnb.probes.recorded import recorded_effects
 from evalnb.probes.repetition import Repetition
 from evalnb.probes.sycophancy import Sycophancy
 from evalnb.probes.verbosity import Verbosity
@@ -41,6 +43,10 @@ __all__ = [
     "probe_judges",
     "probed_judges",
     "probed_outputs",
+    "public_countings",
+    "public_effects",
+    "public_win_rates",
+    "recorded_effects",
     "run_probes",
     "unchanged",
 ]

@@ -292,7 +292,7 @@ def _beside(
     before = 0.0
     items = index.get_level_values("case_id")
     if first is not None:
-        before = pd.Series(items.map(first), index=index, dtype="Float64")  # type: ignore[assignment]
+        before = pd.Series(items.map(first.to_dict()), index=index, dtype="Float64")  # type: ignore[assignment]
     return pd.DataFrame(
         {
             "item": items,

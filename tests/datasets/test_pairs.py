@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
-from evalnb.stats.position_countings import accuracy_in_both_orders, consistency_countings
 
 from evalnb.datasets import (
     load_judge_repeats,
@@ -12,6 +13,7 @@ from evalnb.datasets import (
     load_llmbar_published,
     load_position_study,
 )
+from evalnb.stats.position_countings import accuracy_in_both_orders, consistency_countings
 from evalnb.stats.repetition import repetition_by_item
 
 FIGURES = ("accuracy_ab", "accuracy_ba", "accuracy", "accuracy_both", "position_agreement")
@@ -22,10 +24,11 @@ RUN = ["subset", "judge", "strategy"]
 def llmbar() -> pd.DataFrame:
     """Every run's figures by either way of counting, beside the published ones."""
     rows = []
+    key: Any
     for key, run in load_llmbar().groupby(RUN, sort=False):
         found = accuracy_in_both_orders(run["verdict_ab"], run["verdict_ba"], run["label"])
-        figures = found.set_index("metric")["estimate"]
-        rows.append({**dict(zip(RUN, key, strict=True)), **figures.to_dict(), "n": len(run)})
+        figures: dict[str, Any] = dict(zip(found["metric"], found["estimate"], strict=True))
+        rows.append({**dict(zip(RUN, key, strict=True)), **figures, "n": len(run)})
     return pd.DataFrame(rows).merge(
         load_llmbar_published(), on=RUN, suffixes=("", "_published"), validate="one_to_one"
     )
@@ -67,7 +70,10 @@ def test_an_unread_verdict_is_no_wrong_one_here(llmbar: pd.DataFrame) -> None:
 def test_gpt4_by_subset(
     llmbar: pd.DataFrame, subset: str, accuracy: float, agreement: float
 ) -> None:
-    run = llmbar.set_index(RUN).loc[(subset, "GPT-4", "Vanilla_NoRules")]
+    wanted = {"subset": subset, "judge": "GPT-4", "strategy": "Vanilla_NoRules"}
+    (run,) = (
+        row for row in llmbar.to_dict("records") if {name: row[name] for name in RUN} == wanted
+    )
     assert run["accuracy_unread_wrong"] == pytest.approx(accuracy, abs=5e-5)
     assert run["position_agreement_unread_wrong"] == pytest.approx(agreement, abs=5e-5)
 

@@ -167,9 +167,9 @@ def test_verdicts_that_name_an_answer() -> None:
 
 
 def test_what_cannot_be_is_named() -> None:
-    with pytest.raises(ValueError, match="a verdict must be A, B, C, or NA where unread. Got 'a'"):
+    with pytest.raises(ValueError, match=r"must be A, B, C, or NA where unread\. Got 'a'"):
         position_bias(["a"], ["B"])
-    with pytest.raises(ValueError, match="a verdict must be A, B, C, or NA where unread. Got 1"):
+    with pytest.raises(ValueError, match=r"must be A, B, C, or NA where unread\. Got 1"):
         consistency_countings([1], ["B"])
     with pytest.raises(ValueError, match="Got `first_order` 1, `second_order` 2"):
         position_bias(["A"], ["B", "A"])

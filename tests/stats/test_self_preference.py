@@ -72,7 +72,7 @@ def test_a_judge_that_follows_people_has_none_however_often_its_own_wins() -> No
 
 
 def test_what_cannot_be_is_named() -> None:
-    with pytest.raises(ValueError, match="no more pairs can be kept .* Got 3 of 2 and 0 of 1"):
+    with pytest.raises(ValueError, match=r"no more pairs can be kept .* Got 3 of 2 and 0 of 1"):
         self_preference_of_counts(
             own_kept=3, people_prefer_own=2, other_kept=0, people_prefer_other=1
         )

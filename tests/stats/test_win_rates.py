@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,8 +35,9 @@ def test_the_two_rates_of_a_pair_of_systems_add_up(values: list[float | None]) -
     one = EFFECTS.check(win_rate(values))
     other = win_rate([None if value is None else 1 - value for value in values])
     if one.loc[0, "n"]:
-        assert one.loc[0, "estimate"] + other.loc[0, "estimate"] == pytest.approx(1)
-        assert one.loc[0, "p_value"] == pytest.approx(other.loc[0, "p_value"])
+        rows: list[Any] = [one.loc[0], other.loc[0]]
+        assert sum(row["estimate"] for row in rows) == pytest.approx(1)
+        assert rows[0]["p_value"] == pytest.approx(rows[1]["p_value"])
     else:
         assert list(one["reason"]) == ["too_few", "too_few"]
         assert one["estimate"].isna().all()
