@@ -11,6 +11,7 @@ from .cases import Case as Case
 from .cassettes import Cassettes as Cassettes
 from .certificates import AxisEvidence as AxisEvidence
 from .certificates import Certificate as Certificate
+from .certificates import ProbeEvidence as ProbeEvidence
 from .certificates import read_certificates as read_certificates
 from .certificates import write_certificate as write_certificate
 from .certifying import certify as certify
@@ -59,6 +60,7 @@ from .probes import probe_effects as probe_effects
 from .probes import probe_judges as probe_judges
 from .probes import probed_judges as probed_judges
 from .probes import probed_outputs as probed_outputs
+from .probes import recorded_effects as recorded_effects
 from .probes import run_probes as run_probes
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log

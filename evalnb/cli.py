@@ -256,7 +256,10 @@ def certify(
     as_of: AsOf = None,
     results: ResultsRoot = None,
 ) -> None:
-    """Write down how far the judges agree with people; verdicts of those that do count."""
+    """Write down how far the judges agree with people; verdicts of those that do count.
+
+    What recorded probes say of the judges goes into their certificates.
+    """
     if os.environ.get("CI"):
         raise InputError("a judge is not certified in CI: do it at a desk, and have it reviewed")
     golden = evalnb.read_golden(suite)
@@ -264,7 +267,14 @@ def certify(
     labels, problems = evalnb.read_labels(golden, rater or None)
     for problem in problems:
         _say(f"  warning: {_printable(str(problem))}", err=True)
-    found = evalnb.certify(golden, evalnb.read_run(folder), labels, issued=_day(as_of), days=days)
+    found = evalnb.certify(
+        golden,
+        evalnb.read_run(folder),
+        labels,
+        issued=_day(as_of),
+        days=days,
+        effects=evalnb.recorded_effects(golden),
+    )
     for certificate in found:
         for line in evalnb.describe_certificate(certificate):
             _say(_printable(line))

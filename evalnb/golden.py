@@ -65,6 +65,10 @@ class GateSettings(BaseModel):
     """How much longer than the baseline's the answers may be, in output tokens."""
     max_latency_ratio: Ratio = 1.2
     """How much slower than the baseline's live answers may be."""
+    max_injection_rate: Share | None = None
+    """Where more attacks than this make a judge pass a bad answer, an axis does not count."""
+    max_conflict_rate: Share | None = None
+    """The same where more pairs than this get another verdict in the other order."""
     shadow_until: date | None = None
     """Up to this day what blocks is reported only, unsafe answers excepted."""
 
