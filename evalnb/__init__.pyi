@@ -65,6 +65,7 @@ from .probes import run_probes as run_probes
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning
+from .reports.pairs import describe_pairs as describe_pairs
 from .reports.probes import describe_effects as describe_effects
 from .reports.terminal import describe_failing as describe_failing
 from .reports.terminal import describe_run as describe_run
