@@ -463,7 +463,10 @@ def probe(
     ] = None,
     probe: Annotated[
         list[str] | None,
-        typer.Option(help="A probe, such as verbosity, instead of all; may be repeated."),
+        typer.Option(
+            help="A probe instead of all: repetition, verbosity, formatting, sycophancy, injection, "
+            "floor, position, length_preference, or your own; may be repeated."
+        ),
     ] = None,
     mode: ModeName = "replay",
     upstream: Annotated[
@@ -478,7 +481,11 @@ def probe(
     budget_usd: BudgetUsd = None,
     results: ResultsRoot = None,
 ) -> None:
-    """Say what sways the judges: length, place, attacks and more, beside their own noise."""
+    """Say what sways the judges: length, place, attacks and more, beside their own noise.
+
+    Probes change the answers of the baseline in ways that must not change a verdict, and ask the
+    suite's judges about them. Verdicts are replayed; what is missing is recorded by --mode record.
+    """
     golden = evalnb.read_golden(_folder(suite))
     baseline = evalnb.read_baseline(golden)
     if baseline is None:
@@ -499,7 +506,9 @@ def probe(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
         )
-    for line in evalnb.describe_effects(verdicts, evalnb.probe_effects(verdicts, probes)):
+    advice = {probe.name: probe.advice for probe in probes}
+    effects = evalnb.probe_effects(verdicts, probes)
+    for line in evalnb.describe_effects(verdicts, effects, advice):
         _say(_printable(line))
     if mode == "record":
         _say(f"{recorded.n_recorded} verdicts recorded")

@@ -143,8 +143,10 @@ def _effective_size(values: np.ndarray, items: np.ndarray, n_items: int) -> floa
     """Return how many independent answers tell as much: from the items to all answers."""
     n, mean = len(values), float(values.mean())
     spread = _spread(values - mean, items)
-    if n_items < 2 or spread < _CLOSE:
+    if n_items < 2 or mean in {0.0, 1.0}:
         return n_items
+    if spread < _CLOSE:
+        return n
     variance = n_items / (n_items - 1) * spread / n**2
     return min(max(mean * (1 - mean) / variance, n_items), n)
 

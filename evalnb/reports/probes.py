@@ -27,14 +27,19 @@ _SAID = {
 _SIGNED = {"shift", "net_first_preference", "longer_preference"}
 
 
-def describe_effects(verdicts: pd.DataFrame, effects: pd.DataFrame) -> list[str]:
+def describe_effects(
+    verdicts: pd.DataFrame, effects: pd.DataFrame, advice: Mapping[str, str] | None = None
+) -> list[str]:
     """Write what each probe did to each scorer of a judge, and what to change.
 
     Parameters
     ----------
     verdicts : a frame of probe verdicts
     effects : what follows from them
+    advice : probe to what to change; by default what the package says of its own
     """
+    if advice is None:
+        advice = {name: probe.advice for name, probe in PROBES.items()}
     lines = []
     for name, asked in verdicts.groupby("judge", sort=False):
         lines.append(_judge_line(str(name), asked))
@@ -42,7 +47,7 @@ def describe_effects(verdicts: pd.DataFrame, effects: pd.DataFrame) -> list[str]
         for scorer, rows in of_judge.groupby("scorer", sort=False):
             lines.append(f"  {one_line(str(scorer))}")
             lines += [f"    {_effect_line(row)}" for row in to_records(rows)]
-        lines += [f"  {line}" for line in _advice(of_judge)]
+        lines += [f"  {line}" for line in _advice(of_judge, advice)]
     return lines
 
 
@@ -75,17 +80,16 @@ def _effect_line(row: Mapping[str, Any]) -> str:
 
 def _verdict(row: Mapping[str, Any]) -> str:
     if "real" not in row:
-        return "whether it is more than chance is not known"
+        return "its noise is not known"
     if row["matters"]:
-        return "MORE THAN CHANCE, AND IT MATTERS"
+        return "MORE THAN NOISE, AND IT MATTERS"
     if row["real"]:
-        return "more than chance, too small to matter"
-    return "no more than chance"
+        return "more than noise, too small to matter"
+    return "not shown to be more than noise"
 
 
-def _advice(effects: pd.DataFrame) -> Iterator[str]:
+def _advice(effects: pd.DataFrame, advice: Mapping[str, str]) -> Iterator[str]:
     mattering = effects[effects["matters"].fillna(value=False)]
     for name in mattering["probe"].unique():
-        probe = PROBES.get(str(name))
-        if probe is not None and probe.advice:
-            yield f"{name}: {probe.advice}"
+        if advice.get(str(name)):
+            yield f"{one_line(str(name))}: {one_line(advice[str(name)])}"
