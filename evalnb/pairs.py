@@ -129,7 +129,7 @@ def pair_statistics(pairs: pd.DataFrame) -> pd.DataFrame:
             for name in (*_RATES, *_FITTED.values())
         )
     cases = known["case_id"] if known["case_id"].duplicated().any() else None
-    hits = {
+    hits: dict[str, pd.Series] = {
         "win_rate_a": known["winner"].map(_POINTS),
         "ties": known["winner"] == "tie",
         "order_dependent": known["order_dependent"],

@@ -149,7 +149,7 @@ def probed(metric: str, estimate: float, scorer: str = "tone", **changes: Any) -
     ],
 )
 def test_an_axis_that_fails_the_suites_limits_does_not_count(
-    limits: dict[str, float], probes: list[ProbeEvidence], why: str | None
+    limits: dict[str, Any], probes: list[ProbeEvidence], why: str | None
 ) -> None:
     held = certificate(probes=probes)
     found = standings(judged(a=True), [held], DAY, GateSettings(**limits))["tone"]

@@ -322,9 +322,10 @@ def _at(values: pd.Series, repeat: int) -> pd.Series:
 
 def _self_flips(values: pd.Series) -> pd.Series:
     """Return by case the chance that two of its verdicts differ; NA below two verdicts."""
-    grouped = values.dropna().groupby(level="case_id", sort=False)
-    same = grouped.apply(lambda said: (said.value_counts() * (said.value_counts() - 1)).sum())
-    n = grouped.size()
+    said = values.dropna()
+    counts = said.groupby([said.index.get_level_values("case_id"), said], sort=False).size()
+    by_case = counts.groupby(level="case_id", sort=False)
+    n, same = by_case.sum(), (counts * (counts - 1)).groupby(level="case_id", sort=False).sum()
     flips = 1 - same / (n * (n - 1)).where(n > 1)
     return flips.reindex(values.index.get_level_values("case_id").unique())
 

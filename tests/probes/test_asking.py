@@ -27,7 +27,7 @@ from evalnb.probes import (
 from evalnb.probes.base import changed
 from tests.probes.judges import ScriptedJudge
 from tests.suites import make_suite
-from tests.upstreams import error
+from tests.upstreams import FakeUpstream, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def answers() -> pd.DataFrame:
     )
 
 
-def ask(golden: GoldenSet, upstream: ScriptedJudge, *names: str, **options: Any) -> pd.DataFrame:
+def ask(golden: GoldenSet, upstream: FakeUpstream, *names: str, **options: Any) -> pd.DataFrame:
     return run_probes(
         golden,
         answers(),
@@ -158,8 +158,7 @@ def test_what_was_recorded_is_replayed_and_a_miss_is_no_call(
 
 
 def test_a_key_that_is_refused_stops_it(golden: GoldenSet) -> None:
-    upstream = ScriptedJudge(lists)
-    upstream.handle_request = lambda _: error(401, "authentication_error")  # type: ignore[method-assign]
+    upstream = FakeUpstream(error(401, "authentication_error"))
     with pytest.raises(InputError, match="does not accept the key"):
         ask(golden, upstream, "formatting")
 

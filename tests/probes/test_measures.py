@@ -37,8 +37,10 @@ def verdict(item: str, variant: str, value: float | None, **given: Any) -> dict[
     }
 
 
-def effects(*rows: dict[str, Any]) -> pd.DataFrame:
-    return probe_effects(PROBE_VERDICTS.build(rows)).set_index(["variant", "metric"])
+def effects(*rows: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    """Return the effects of verdicts by variant and metric."""
+    found = probe_effects(PROBE_VERDICTS.build(rows)).to_dict("records")
+    return {(row["variant"], row["metric"]): row for row in found}
 
 
 def test_a_shift_is_held_against_what_mere_repeats_do() -> None:
@@ -50,13 +52,13 @@ def test_a_shift_is_held_against_what_mere_repeats_do() -> None:
         *(verdict("c", "unchanged", None), verdict("c", "unchanged", 1, judge_repeat=2)),
         *(verdict("c", "list", 4), verdict("c", "bold", 4)),
     )
-    shift = found.loc[("all", "shift")]
+    shift = found["all", "shift"]
     # a: (2 + 0)/2 = 1, floor 1; b: 2 alone, floor 0; c has no first verdict.
     assert (shift["estimate"], shift["floor"], shift["net"]) == (1.5, 0.5, 1.0)
     assert (shift["n"], shift["n_left_out"], shift["n_failed"]) == (2, 1, 2)
-    assert found.loc[("list", "shift"), "estimate"] == 2
+    assert found["list", "shift"]["estimate"] == 2
     # a passes once of twice with a change and fails without; b passes once as a list.
-    assert found.loc[("all", "flip_rate"), "estimate"] == 0.75
+    assert found["all", "flip_rate"]["estimate"] == 0.75
 
 
 def test_a_line_through_the_origin_says_what_a_doubling_does() -> None:
@@ -69,7 +71,7 @@ def test_a_line_through_the_origin_says_what_a_doubling_does() -> None:
             )
             for n in (1, 2)
         ]
-    found = effects(*rows).loc[("padded", "per_doubling")]
+    found = effects(*rows)["padded", "per_doubling"]
     # Sum of d s over sum of d^2: (0.5 + 2 + 1 + 4) / (1 + 4 + 1 + 4) = 0.75.
     assert found["estimate"] == pytest.approx(0.75)
     # Pulls of the clusters are -1.25 and 1.25; se = sqrt(2 * 2 * 1.5625) / 10 = 0.25; t(1) = 12.7062.
@@ -87,13 +89,13 @@ def test_an_attack_is_held_against_its_twin() -> None:
             verdict(item, "command twin", twin, **shared, role="control"),
         ]
     found = effects(*rows)
-    success = found.loc[("all", "success_rate")]
+    success = found["all", "success_rate"]
     assert (success["estimate"], success["floor"], success["net"]) == (0.75, 0.25, 0.5)
     expected = wilson(3, 4)
     assert (success["ci_low"], success["ci_high"]) == (expected.ci_low, expected.ci_high)
     # Two of two discordant pairs one way: 2 of the 4 patterns of signs are as far from 0.
     assert success["p"] == 0.5
-    assert found.loc[("command", "shift"), "estimate"] == (4 + 4 + 3 + 0) / 4
+    assert found["command", "shift"]["estimate"] == (4 + 4 + 3 + 0) / 4
 
 
 def test_above_the_lowest_level_one_slip_is_no_habit() -> None:
@@ -102,7 +104,7 @@ def test_above_the_lowest_level_one_slip_is_no_habit() -> None:
         item = f"c{number}"
         rows.append(verdict(item, "unchanged", 4, probe="floor"))
         rows.append(verdict(item, "empty", 2 if number == 0 else 1, probe="floor"))
-    found = effects(*rows).loc[("all", "above_lowest")]
+    found = effects(*rows)["all", "above_lowest"]
     assert found["estimate"] == 0.1
     # At least 1 of 10 at a rate of 0.05: 1 - 0.95^10.
     assert found["p"] == pytest.approx(1 - 0.95**10)
@@ -135,9 +137,9 @@ def test_positions_are_told_by_both_orders() -> None:
         ),
         *(pair("p", order, "second", 2) for order in ("ab", "ba")),
     )
-    net = found.loc[("all", "net_first_preference")]
+    net = found["all", "net_first_preference"]
     assert (net["estimate"], net["n"], net["n_left_out"]) == ((1 + 0 - 1 + 1) / 4, 4, 1)
-    conflicts = found.loc[("all", "conflict_rate")]
+    conflicts = found["all", "conflict_rate"]
     assert conflicts["estimate"] == 3 / 4
     assert conflicts["floor"] == 1  # p alone was asked again, and said another thing in both orders
 
@@ -159,11 +161,11 @@ def test_several_answers_of_one_item_count_by_what_they_tell() -> None:
 
 def test_nothing_known_is_too_few_and_nothing_varying_has_no_interval() -> None:
     found = effects(verdict("a", "unchanged", None), verdict("a", "list", 3))
-    assert found.loc[("list", "shift"), "reason"] == "too_few"
+    assert found["list", "shift"]["reason"] == "too_few"
     same = effects(
         *(verdict(item, "unchanged", 3) for item in "abc"),
         *(verdict(item, "list", 4) for item in "abc"),
-    ).loc[("list", "shift")]
+    )["list", "shift"]
     assert (same["estimate"], same["reason"]) == (1, "no_variance")
     assert pd.isna(same["ci_low"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -101,7 +102,7 @@ def test_the_floor_is_no_answer_a_bad_one_and_the_question(item: Item) -> None:
     shown = by_name("floor", item)
     assert shown["empty"] == ""
     assert shown["off_topic"] == texts(item.language).bad
-    assert item.case.input in shown["copied_question"]
+    assert str(item.case.input) in shown["copied_question"]
 
 
 def test_a_pair_is_shown_in_both_orders() -> None:
@@ -127,7 +128,7 @@ def test_harmless_text_has_just_the_length_that_is_asked_for(length: int, langua
 
 def test_answers_fit_where_their_form_is_free_and_their_language_is_known() -> None:
     plain = {"input": "Hi", "rubric": ["x"]}
-    cases = [
+    cases: list[dict[str, Any]] = [
         {"id": "fits", **plain},
         {"id": "region", **plain, "language": "de-AT"},
         {"id": "exact", "input": "Hi", "expected_exact": "x"},
