@@ -14,6 +14,7 @@ from .cases import Case as Case
 from .cassettes import Cassettes as Cassettes
 from .certificates import AxisEvidence as AxisEvidence
 from .certificates import Certificate as Certificate
+from .certificates import ProbeEvidence as ProbeEvidence
 from .certificates import read_certificates as read_certificates
 from .certificates import write_certificate as write_certificate
 from .certifying import certify as certify
@@ -63,11 +64,21 @@ from .notebooks import notebook_path as notebook_path
 from .pairs import judge_pairs as judge_pairs
 from .pairs import pair_statistics as pair_statistics
 from .places import place as place
+from .probes import load_probes as load_probes
+from .probes import probe_cassettes as probe_cassettes
+from .probes import probe_effects as probe_effects
+from .probes import probe_judges as probe_judges
+from .probes import probed_judges as probed_judges
+from .probes import probed_outputs as probed_outputs
+from .probes import recorded_effects as recorded_effects
+from .probes import run_probes as run_probes
 from .ratings import AxisScale as AxisScale
 from .ratings import ratings_frame as ratings_frame
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning
+from .reports.pairs import describe_pairs as describe_pairs
+from .reports.probes import describe_effects as describe_effects
 from .reports.terminal import describe_failing as describe_failing
 from .reports.terminal import describe_run as describe_run
 from .reports.verdicts import describe_certificate as describe_certificate
@@ -81,6 +92,7 @@ from .results import previous_run as previous_run
 from .results import read_report as read_report
 from .results import read_run as read_run
 from .results import read_verdicts as read_verdicts
+from .results import results_root as results_root
 from .results import write_run as write_run
 from .resuming import run_folder as run_folder
 from .rollout import Override as Override

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evalnb.golden import GoldenSet
+    from evalnb.golden import GateSettings, GoldenSet
 
 __all__ = [
     "USABLE",
     "AxisEvidence",
     "Certificate",
+    "ProbeEvidence",
     "Standing",
     "counting_scorers",
     "read_certificates",
@@ -41,6 +42,7 @@ USABLE = frozenset({"usable", "strong"})
 
 _FORMAT = 1
 _FILE = "certificates.json"
+_ATTACKS, _CONFLICTS = "success_rate", "conflict_rate"
 _REMEDY = "Restore it from git, or certify the judge anew with `evalnb certify`."
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -77,6 +79,39 @@ class AxisEvidence(BaseModel):
         )
 
 
+class ProbeEvidence(BaseModel):
+    """What a probe found."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    probe: Text
+    scorer: Text
+    """The axis, or what the suite's judge of pairs is called; that judge asks the same model."""
+    metric: Text
+    """What is measured, such as `success_rate` or `conflict_rate`."""
+    unit: Literal["level", "rate"]
+    judge_fingerprint: Text
+    """Of the judge that was probed."""
+    estimate: float
+    ci_low: float | None = None
+    ci_high: float | None = None
+    floor: float | None = None
+    """The same figure of mere repeats, or of a harmless control."""
+    n: Annotated[int, Field(ge=1)]
+    n_left_out: Annotated[int, Field(ge=0)] = 0
+    real: bool | None = None
+    """Whether it is more than noise."""
+    matters: bool | None = None
+    """Whether it is also large enough to matter."""
+
+    @property
+    def figures(self) -> str:
+        """The effect in words."""
+        known = self.ci_low is not None and self.ci_high is not None
+        within = f"{self.ci_low:.2f} to {self.ci_high:.2f}, " if known else ""
+        return f"{self.estimate:.2f} ({within}n = {self.n})"
+
+
 class Certificate(BaseModel):
     """The evidence for one judge, as it stands in `certificates.json`."""
 
@@ -95,6 +130,8 @@ class Certificate(BaseModel):
     raters: Annotated[list[Text], Field(min_length=1)]
     axes: Annotated[dict[Text, AxisEvidence], Field(min_length=1)]
     """Scorer to what was found of it."""
+    probes: list[ProbeEvidence] = []
+    """What sways the judge, as far as it was probed."""
 
 
 class _File(BaseModel):
@@ -167,7 +204,10 @@ def write_certificate(golden: GoldenSet, certificate: Certificate) -> Path:
 
 
 def standings(
-    scores: pd.DataFrame, certificates: Iterable[Certificate], as_of: date
+    scores: pd.DataFrame,
+    certificates: Iterable[Certificate],
+    as_of: date,
+    gate: GateSettings | None = None,
 ) -> dict[str, Standing]:
     """Say of each scorer with verdicts whether they count.
 
@@ -176,6 +216,7 @@ def standings(
     scores : a scores frame
     certificates : of the suite
     as_of : the day on which they must hold
+    gate : what the suite allows probes to find; by default anything
 
     Returns
     -------
@@ -184,7 +225,7 @@ def standings(
     by_fingerprint = {one.fingerprint: one for one in certificates}
     judged = scores[(scores["tier"] == "judge") & scores["judge_fingerprint"].notna()]
     return {
-        str(scorer): _standing(str(scorer), rows, by_fingerprint, as_of)
+        str(scorer): _standing(str(scorer), rows, by_fingerprint, as_of, gate)
         for scorer, rows in judged.groupby("scorer", sort=True)
     }
 
@@ -214,7 +255,11 @@ def counting_scorers(scores: pd.DataFrame) -> list[str]:
 
 
 def _standing(
-    scorer: str, rows: pd.DataFrame, certificates: Mapping[str, Certificate], as_of: date
+    scorer: str,
+    rows: pd.DataFrame,
+    certificates: Mapping[str, Certificate],
+    as_of: date,
+    gate: GateSettings | None,
 ) -> Standing:
     fingerprints = rows["judge_fingerprint"].unique()
     certificate = certificates.get(str(fingerprints[0])) if len(fingerprints) == 1 else None
@@ -223,7 +268,7 @@ def _standing(
         if of_scorer:
             return Standing(counts=False, why="the judge is another than the certificate is for")
         return Standing(counts=False, why="no certificate")
-    why = _objection(certificate, scorer, rows, as_of)
+    why = _objection(certificate, scorer, rows, as_of) or _swayed(certificate, scorer, gate)
     if why:
         return Standing(counts=False, why=why)
     evidence = certificate.axes[scorer]
@@ -246,6 +291,34 @@ def _objection(certificate: Certificate, scorer: str, rows: pd.DataFrame, as_of:
         return "the certificate has no evidence for it"
     if evidence.grade not in USABLE:
         return f"the certificate says that it is not usable yet: {evidence.figures}"
+    return ""
+
+
+def _swayed(certificate: Certificate, scorer: str, gate: GateSettings | None) -> str:
+    """Say why what probes found keeps a scorer from counting; "" where it does not."""
+    if gate is None:
+        return ""
+    probes = certificate.probes
+    limits = (
+        (
+            gate.max_injection_rate,
+            [one for one in probes if one.metric == _ATTACKS and one.scorer == scorer],
+            "attacks that make it pass a bad answer",
+        ),
+        (
+            gate.max_conflict_rate,
+            [one for one in probes if one.metric == _CONFLICTS],
+            "pairs that get another verdict in the other order",
+        ),
+    )
+    for limit, found, what in limits:
+        if limit is None:
+            continue
+        if not found:
+            return f"the suite limits {what}, and the certificate has no probe of them"
+        worst = max(found, key=lambda one: one.estimate)
+        if worst.estimate > limit:
+            return f"of {what} there are {worst.figures}, and the suite allows {limit:g}"
     return ""
 
 

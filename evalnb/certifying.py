@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from evalnb.agreement import decisions
-from evalnb.certificates import AxisEvidence, Certificate
+from evalnb.certificates import AxisEvidence, Certificate, ProbeEvidence
 from evalnb.errors import InputError
 from evalnb.frames import to_records
 from evalnb.joining import join_counts, join_ratings
-from evalnb.judges import suite_judges
+from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.ratings import HUMAN, JUDGE, AxisScale, raters
 
 if TYPE_CHECKING:
@@ -30,9 +30,15 @@ VALID_DAYS = 35
 
 
 def certify(
-    golden: GoldenSet, run: Run, labels: pd.DataFrame, *, issued: date, days: int = VALID_DAYS
+    golden: GoldenSet,
+    run: Run,
+    labels: pd.DataFrame,
+    *,
+    issued: date,
+    days: int = VALID_DAYS,
+    effects: pd.DataFrame | None = None,
 ) -> list[Certificate]:
-    """Write down how far the judges of a run agree with people.
+    """Write down how far the judges of a run agree with people, and what sways them.
 
     Parameters
     ----------
@@ -41,6 +47,8 @@ def certify(
     labels : a labels frame; those of other outputs than the run's are left out
     issued : the day of the certificates
     days : how long they hold
+    effects : a frame of probe effects; what is of a judge as it is now, or of a judge of pairs that
+        asks the same model, goes into its certificate
 
     Returns
     -------
@@ -71,7 +79,9 @@ def certify(
         }
         if scales:
             axes = {scorer: _evidence(ratings, scorer, scale) for scorer, scale in scales.items()}
-            found.append(_certificate(golden, run, judge, ratings, axes, asked, issued, days))
+            certificate = _certificate(golden, run, judge, ratings, axes, asked, issued, days)
+            probes = [] if effects is None else _swaying(golden, judge, effects)
+            found.append(certificate.model_copy(update={"probes": probes}))
     if not found:
         raise InputError(_why_none(labels, run))
     return found
@@ -110,6 +120,19 @@ def _evidence(ratings: pd.DataFrame, axis: str, scale: AxisScale) -> AxisEvidenc
     return AxisEvidence(
         grade=row["decision"], **{name: row[name] for name in figures if name in row}
     )
+
+
+def _swaying(golden: GoldenSet, judge: Judge, effects: pd.DataFrame) -> list[ProbeEvidence]:
+    """Return what probes found of a judge, and of the judge of pairs with the same model."""
+    pairs = load_pairwise_judge(golden, golden.settings.probes.pairwise)
+    probed = {judge.fingerprint, *([pairs.fingerprint] if pairs.model == judge.model else [])}
+    decided = effects["headline"] | (effects["metric"] == "conflict_rate")
+    known = effects["judge_fingerprint"].isin(probed) & decided & effects["estimate"].notna()
+    names = [name for name in ProbeEvidence.model_fields if name in effects]
+    return [
+        ProbeEvidence(**{name: row[name] for name in names if name in row})
+        for row in to_records(effects[known])
+    ]
 
 
 def _why_none(labels: pd.DataFrame, run: Run) -> str:

@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 
 import evalnb
 from evalnb import curation
-from evalnb.errors import EvalnbError, InputError
+from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.places import place, shown_from_here
 
 if TYPE_CHECKING:
@@ -257,7 +257,10 @@ def certify(
     as_of: AsOf = None,
     results: ResultsRoot = None,
 ) -> None:
-    """Write down how far the judges agree with people; verdicts of those that do count."""
+    """Write down how far the judges agree with people; verdicts of those that do count.
+
+    What recorded probes say of the judges goes into their certificates.
+    """
     if os.environ.get("CI"):
         raise InputError("a judge is not certified in CI: do it at a desk, and have it reviewed")
     golden = evalnb.read_golden(suite)
@@ -265,7 +268,14 @@ def certify(
     labels, problems = evalnb.read_labels(golden, rater or None)
     for problem in problems:
         _say(f"  warning: {_printable(str(problem))}", err=True)
-    found = evalnb.certify(golden, evalnb.read_run(folder), labels, issued=_day(as_of), days=days)
+    found = evalnb.certify(
+        golden,
+        evalnb.read_run(folder),
+        labels,
+        issued=_day(as_of),
+        days=days,
+        effects=evalnb.recorded_effects(golden),
+    )
     for certificate in found:
         for line in evalnb.describe_certificate(certificate):
             _say(_printable(line))
@@ -443,6 +453,70 @@ def record(
     if judging is not None:
         _say(evalnb.describe_verdicts(judging.frame()))
     raise typer.Exit(2 if len(failed) else 0)
+
+
+@app.command()
+def probe(
+    suite: Suite,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="A judge to probe instead of the suite's; may be repeated."),
+    ] = None,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A probe instead of all: repetition, verbosity, formatting, sycophancy, injection, "
+            "floor, position, length_preference, or your own; may be repeated."
+        ),
+    ] = None,
+    mode: ModeName = "replay",
+    upstream: Annotated[
+        Literal["anthropic", "local"] | None,
+        typer.Option(help="Where to ask; by default the local model where the judge names it."),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=2, help="Verdicts on what is unchanged, for the noise.")
+    ] = None,
+    concurrency: Concurrency = 8,
+    max_minutes: MaxMinutes = None,
+    budget_usd: BudgetUsd = None,
+    results: ResultsRoot = None,
+) -> None:
+    """Say what sways the judges: length, place, attacks and more, beside their own noise.
+
+    Probes change the answers of the baseline in ways that must not change a verdict, and ask the
+    suite's judges about them. Verdicts are replayed; what is missing is recorded by --mode record.
+    """
+    golden = evalnb.read_golden(_folder(suite))
+    baseline = evalnb.read_baseline(golden)
+    if baseline is None:
+        raise InputError(f"{golden.settings.name} has no baseline, whose answers probes change")
+    probes = evalnb.load_probes(golden, probe or None)
+    asked = _upstream(upstream)
+    root = (results or evalnb.results_root(golden)) / "_probes" / golden.settings.name
+    with evalnb.probe_cassettes(golden, mode, datetime.now(UTC), root) as recorded:
+        verdicts = evalnb.probe_judges(
+            golden,
+            evalnb.probed_outputs(golden, baseline.outputs),
+            evalnb.probed_judges(golden, judge or None),
+            probes,
+            cassettes=recorded,
+            upstream=None if asked == "auto" else asked,
+            repeats=repeats,
+            concurrency=concurrency,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
+    advice = {probe.name: probe.advice for probe in probes}
+    effects = evalnb.probe_effects(verdicts, probes)
+    for line in evalnb.describe_effects(verdicts, effects, advice):
+        _say(_printable(line))
+    if mode == "record":
+        _say(f"{recorded.n_recorded} verdicts recorded")
+    if recorded.misses:
+        raise MissError(
+            f"{len(recorded.misses)} verdicts are not recorded: add --mode record to ask for them"
+        )
 
 
 @app.command()

@@ -193,7 +193,7 @@ def decided_run(
     verdicts = judging.frame(about["run_id"]) if judging else VERDICTS.empty()
     judges = judging.judges if judging else None
     scores = score(golden, outputs, verdicts=verdicts, judges=judges)
-    standing = standings(scores, certificates, as_of)
+    standing = standings(scores, certificates, as_of, golden.settings.gate)
     scores = with_standing(scores, standing)
     results = summarize(golden, outputs, scores)
     misses = cassettes.misses_frame()

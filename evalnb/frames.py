@@ -439,6 +439,8 @@ PAIRS = FrameSchema(
         "system_b": "string",
         "hash_a": "string",
         "hash_b": "string",
+        "n_characters_a": "Int64",
+        "n_characters_b": "Int64",
         "verdict_ab": "string",
         "verdict_ba": "string",
         "winner": "string",
@@ -457,7 +459,8 @@ PAIRS = FrameSchema(
 """A row a case and repeat that two systems answered: `a`, `b` or `tie`.
 
 `verdict_ab` is what was said with the answer of `a` shown first, `verdict_ba` with that of `b`
-first; where they differ, `winner` is `tie` and `order_dependent` is True.
+first; where they differ, `winner` is `tie` and `order_dependent` is True. `n_characters_a` and
+`n_characters_b` are the lengths of the texts.
 """
 
 RESULTS = FrameSchema(

@@ -165,7 +165,8 @@ def decide(
     judged = judge_scorers(scores, baseline)
     advisory = judged.difference(counting_scorers(scores))
     counts = counted[~counted["scorer"].isin(advisory)]
-    rows += advice_rows(scores, counted, baseline, standings(scores, certificates, as_of))
+    standing = standings(scores, certificates, as_of, golden.settings.gate)
+    rows += advice_rows(scores, counted, baseline, standing)
     if baseline is None:
         rows.append(finding("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
     else:

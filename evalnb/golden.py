@@ -35,6 +35,7 @@ __all__ = [
     "GoldenSet",
     "JudgingSettings",
     "LiveSettings",
+    "ProbeSettings",
     "RetrievalSettings",
     "SuiteSettings",
     "case_content",
@@ -64,6 +65,10 @@ class GateSettings(BaseModel):
     """How much longer than the baseline's the answers may be, in output tokens."""
     max_latency_ratio: Ratio = 1.2
     """How much slower than the baseline's live answers may be."""
+    max_injection_rate: Share | None = None
+    """Where more attacks than this make a judge pass a bad answer, an axis does not count."""
+    max_conflict_rate: Share | None = None
+    """The same where more pairs than this get another verdict in the other order."""
     shadow_until: date | None = None
     """Up to this day what blocks is reported only, unsafe answers excepted."""
 
@@ -102,6 +107,23 @@ class JudgingSettings(BaseModel):
     """How often each verdict is asked for."""
     transport: Literal["messages", "batch"] = "messages"
     """How a live run asks: one by one, or in batches, which cost half and take up to a day."""
+
+
+class ProbeSettings(BaseModel):
+    """How the judges are probed for bias, `[probes]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    cases: list[str] = []
+    """Cases whose answers are varied; by default all whose answers can be."""
+    repeats: Annotated[int, Field(ge=2, le=100)] = 2
+    """How often what is unchanged is judged: the judge's own noise shows in it."""
+    judges: list[str] = []
+    """Which judges of answers; by default those that the suite asks."""
+    pairwise: str = "pairwise"
+    """The judge of pairs: the package's own, or a file in the suite's `judges`."""
+    own: list[str] = []
+    """Import paths of the suite's own probes, such as `my_probes:tone`."""
 
 
 class RetrievalSettings(BaseModel):
@@ -145,13 +167,18 @@ class SuiteSettings(BaseModel):
     """Words by which this product declines, beside the package's own."""
     retrieval: RetrievalSettings = RetrievalSettings()
     judging: JudgingSettings = JudgingSettings()
+    probes: ProbeSettings = ProbeSettings()
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the settings that are not the defaults, 12 hex digits."""
-        text = json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
+        """Hash of the settings that are not the defaults, 12 hex digits.
+
+        Probes are left out: no score follows from how a judge is probed.
+        """
+        given = self.model_dump(mode="json", exclude_defaults=True, exclude={"probes"})
+        text = json.dumps(given, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

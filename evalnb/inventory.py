@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from evalnb.baseline import read_baseline
 from evalnb.cassettes import Cassettes
 from evalnb.judging import judge_outputs
+from evalnb.probes import (
+    NothingToProbeError,
+    load_probes,
+    probe_judges,
+    probed_judges,
+    probed_outputs,
+)
 from evalnb.runner import run
 from evalnb.systems import suite_systems
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evalnb.golden import GoldenSet
 
 __all__ = ["cassettes_frame"]
@@ -21,7 +31,8 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
     """List cassettes with the systems that ask for them.
 
     Every system in the suite's `systems`, and the one that `suite.toml` names, is replayed over
-    every case, as often as anything is recorded, and judged, to see what is asked for.
+    every case, as often as anything is recorded, and judged, to see what is asked for. What the
+    probes ask of the baseline's answers is used by `(probes)`.
 
     Parameters
     ----------
@@ -46,6 +57,8 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
             used[key].append(system.name)
         # A repeat that was never recorded asks for nothing that another repeat does not.
         cassettes.misses.extend(miss for miss in replay.misses if miss.kind == "request")
+    for key in _used_by_probes(golden, cassettes.folder) & used.keys():
+        used[key].append("(probes)")
     frame = pd.DataFrame(
         {
             "key": keys,
@@ -55,3 +68,16 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
         }
     )
     return frame.astype({"key": "string", "model": "string", "n_responses": "Int64"})
+
+
+def _used_by_probes(golden: GoldenSet, folder: Path) -> set[str]:
+    baseline = None if golden.folder is None else read_baseline(golden)
+    if baseline is None:
+        return set()
+    replay = Cassettes(folder)
+    probed = probed_outputs(golden, baseline.outputs)
+    try:
+        probe_judges(golden, probed, probed_judges(golden), load_probes(golden), cassettes=replay)
+    except NothingToProbeError:
+        return set()
+    return replay.used

@@ -22,7 +22,7 @@ from evalnb.runner import model_access, run_sync, upstream_of
 from evalnb.scoring import fails_a_rule, suite_own_scorers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evalnb.runner import Access
     from evalnb.transport import Upstream
 
-__all__ = ["Judging", "ask", "ask_all", "batches_of", "judge_outputs"]
+__all__ = ["Judging", "ask", "ask_all", "ask_each", "batches_of", "judge_outputs"]
 
 _USAGE = {
     "input_tokens": "input_tokens",
@@ -132,11 +132,31 @@ class Judging:
             self.golden, given, self._own
         ):
             return
+        await self.ask_about(case, given)
+
+    async def ask_about(
+        self, case: Case, output: Mapping[str, Any], *, repeats: int | None = None
+    ) -> None:
+        """Ask every judge about an output, whatever the rules say of it.
+
+        Parameters
+        ----------
+        case : what the output is for; need not be one of the suite's
+        output : a record of an outputs frame, or what a judge takes in its place
+        repeats : how often each verdict is asked for; by default as for all
+        """
         async with anyio.create_task_group() as group:
             for judge in self.judges:
                 if judge.applies_to(case):
                     for part in judge.parts():
-                        group.start_soon(self._ask_about, judge, case, given, part)
+                        group.start_soon(
+                            self._ask_about, judge, case, output, part, repeats or self.repeats
+                        )
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """What was answered so far, a record of a verdicts frame each, in no order."""
+        return tuple(self._rows)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -160,7 +180,7 @@ class Judging:
         return VERDICTS.build({**row, "run_id": run_id} for row in rows)
 
     async def _ask_about(
-        self, judge: Judge, case: Case, output: Mapping[str, Any], part: str
+        self, judge: Judge, case: Case, output: Mapping[str, Any], part: str, repeats: int
     ) -> None:
         request, schema = judge.request(case, output, part), judge.schema(case, part)
         key = request_key(canonical_message_request(request))
@@ -191,7 +211,7 @@ class Judging:
 
         with bind(case.id, output["repeat"]) as binding:
             async with anyio.create_task_group() as group:
-                for judge_repeat in range(1, self.repeats + 1):
+                for judge_repeat in range(1, repeats + 1):
                     asked = {**shared, "judge_repeat": judge_repeat}
                     if (kept := self._known.get(_identity(asked))) is not None:
                         binding.slot(key)  # the next repeat is the next occurrence
@@ -329,19 +349,46 @@ def ask_all(
 
     Parameters and errors are those of `judge_outputs`.
     """
+    ask_each(
+        judging,
+        [partial(judging.follow, row) for row in to_records(outputs)],
+        cassettes,
+        concurrency=concurrency,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
+    )
+
+
+def ask_each(
+    judging: Judging,
+    questions: Sequence[Callable[[], Awaitable[None]]],
+    cassettes: Cassettes,
+    *,
+    concurrency: int = 8,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
+) -> None:
+    """Ask one thing after the other, several at once; `judging` has the verdicts afterwards.
+
+    Parameters
+    ----------
+    judging : whose verdicts are asked for
+    questions : each asks `judging` about one output
+
+    The others and errors are those of `judge_outputs`.
+    """
     control = RunControl.of(
         judging.golden.settings.live,
         asks=cassettes.mode != "replay",
         max_minutes=max_minutes,
         budget_usd=budget_usd,
     )
-    rows = to_records(outputs)
-    run_sync(partial(_follow_all, judging, rows, cassettes, control, concurrency))
+    run_sync(partial(_ask_each, judging, questions, cassettes, control, concurrency))
 
 
-async def _follow_all(
+async def _ask_each(
     judging: Judging,
-    rows: Sequence[Mapping[str, Any]],
+    questions: Sequence[Callable[[], Awaitable[None]]],
     cassettes: Cassettes,
     control: RunControl,
     concurrency: int,
@@ -352,15 +399,15 @@ async def _follow_all(
         loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as group:
             control.on_fatal = partial(loop.call_soon_threadsafe, group.cancel_scope.cancel)
-            todo = iter(rows)
+            todo = iter(questions)
 
             async def work() -> None:
-                for row in todo:
+                for question in todo:
                     await asyncio.sleep(0)
-                    await judging.follow(row)
+                    await question()
 
             # A batch waits for all that are to be in it.
-            for _ in range(len(rows) if judging.collects else 2 * concurrency):
+            for _ in range(len(questions) if judging.collects else 2 * concurrency):
                 group.start_soon(work)
     control.end()
     if control.fatal is not None:

@@ -15,7 +15,8 @@ from evalnb.judges import load_pairwise_judge
 from evalnb.judging import ask
 from evalnb.pace import Pace
 from evalnb.runner import model_access, run_sync, upstream_of
-from evalnb.stats.estimates import wilson
+from evalnb.stats.effects import share_row
+from evalnb.stats.length_control import length_controlled_win_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,15 @@ __all__ = ["judge_pairs", "pair_statistics"]
 
 _AB = {"first": "a", "second": "b", "tie": "tie"}
 _BA = {"first": "b", "second": "a", "tie": "tie"}
+_POINTS = {"a": 1.0, "tie": 0.5, "b": 0.0}
+_RATES = (
+    *("win_rate_a", "ties", "order_dependent"),
+    *("raw_win_rate_a_first", "raw_win_rate_a_second"),
+)
+_FITTED = {
+    "length_controlled_win_rate": "length_controlled_win_rate_a",
+    "length_coefficient": "length_coefficient",
+}
 
 Record = dict[str, Any]
 
@@ -95,7 +105,7 @@ def judge_pairs(
 
 
 def pair_statistics(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Sum up who won.
+    """Sum up who won: as shown, corrected for the order, and at equal length.
 
     Parameters
     ----------
@@ -103,28 +113,43 @@ def pair_statistics(pairs: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    a metrics frame: `win_rate_a` with ties as half a win, `ties`, `order_dependent`
-        Shares of the pairs with a winner or a tie, with Wilson intervals; pairs without a verdict
-        are left out and counted.
+    a metrics frame, of pairs with a winner or a tie; others are left out and counted
+        `win_rate_a`: both orders, ties and wins that depend on the order as half a win. `ties`,
+        `order_dependent`: shares of pairs. `raw_win_rate_a_first`, `raw_win_rate_a_second`: by one
+        order alone, with the answer of `a` first or second. `length_controlled_win_rate_a`:
+        `win_rate_a` if both answers were equally long, and `length_coefficient`; see
+        `evalnb.stats.length_control.length_controlled_win_rate`, also for what is NA. Rates have
+        Wilson intervals, or t over cases where a case has several pairs.
     """
-    known = pairs[pairs["winner"].notna()]
-    n, left_out = len(known), len(pairs) - len(known)
-    ties = int((known["winner"] == "tie").sum())
-    counts = {
-        "win_rate_a": int((known["winner"] == "a").sum()) + ties / 2,
-        "ties": ties,
-        "order_dependent": int(known["order_dependent"].sum()),
+    known = pairs[pairs["winner"].notna()].reset_index(drop=True)
+    left_out = len(pairs) - len(known)
+    if known.empty:
+        return METRICS.build(
+            {"metric": name, "n": 0, "n_left_out": left_out, "reason": "no_overlap"}
+            for name in (*_RATES, *_FITTED.values())
+        )
+    cases = known["case_id"] if known["case_id"].duplicated().any() else None
+    hits: dict[str, pd.Series] = {
+        "win_rate_a": known["winner"].map(_POINTS),
+        "ties": known["winner"] == "tie",
+        "order_dependent": known["order_dependent"],
+        "raw_win_rate_a_first": known["verdict_ab"].map(_POINTS),
+        "raw_win_rate_a_second": known["verdict_ba"].map(_POINTS),
     }
+    rows = [share_row(name, hits[name].to_numpy("float64"), cases) for name in _RATES]
+    controlled = length_controlled_win_rate(
+        known["winner"].map(_POINTS),
+        known["n_characters_a"] - known["n_characters_b"],
+        clusters=cases,
+    )
+    rows += [
+        {**row, "metric": _FITTED[row["metric"]]}
+        for row in to_records(controlled)
+        if row["metric"] in _FITTED
+    ]
     return METRICS.build(
-        {
-            "metric": name,
-            "n": n,
-            "n_left_out": left_out,
-            "method": "Wilson",
-            "reason": None if n else "no_overlap",
-            **vars(wilson(number, n)),
-        }
-        for name, number in counts.items()
+        {**{name: row.get(name) for name in METRICS.columns}, "n_left_out": left_out}
+        for row in rows
     )
 
 
@@ -180,6 +205,8 @@ class _Asking:
             "system_b": b.get("system"),
             "hash_a": a.get("output_hash"),
             "hash_b": b.get("output_hash"),
+            "n_characters_a": len(a["text"]) if "text" in a else None,
+            "n_characters_b": len(b["text"]) if "text" in b else None,
             "judge_model": self._judge.model,
             "judge_fingerprint": self._judge.fingerprint,
         }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalnb.golden import JudgingSettings
     from evalnb.judges import Judge, JudgedScore
 
-__all__ = ["Panel"]
+__all__ = ["Panel", "decided"]
 
 
 class Panel:
@@ -90,23 +90,25 @@ class Panel:
             missing = {"na_reason": row["na_reason"], "error": row.get("error")}
             return {scorer: {**shared, **missing} for scorer in scorers}
         return {
-            judged.scorer: {**shared, **self._decided(judged)}
+            judged.scorer: {**shared, **decided(self._settings, judged)}
             for judged in judge.scores(case, row["part"], row["answers"])
         }
 
-    def _decided(self, judged: JudgedScore) -> dict[str, Any]:
-        needed = self._settings.pass_scores.get(judged.scorer, self._settings.pass_score)
-        unmet = list(judged.unmet) if self._settings.unmet_fails else []
-        said = [f"{judged.score} of {judged.high}, {needed:g} needed"]
-        if judged.raw != judged.score:
-            said.append(f"{judged.raw} was answered and is rounded half up")
-        said += unmet
-        return {
-            "value": judged.value,
-            "raw_value": float(judged.raw),
-            "passed": judged.score >= needed and not unmet,
-            "reason": f"{'; '.join(said)}\n{judged.reason}",
-        }
+
+def decided(settings: JudgingSettings, judged: JudgedScore) -> dict[str, Any]:
+    """Return what follows from a judge's score by the suite's rule: columns of a score."""
+    needed = settings.pass_scores.get(judged.scorer, settings.pass_score)
+    unmet = list(judged.unmet) if settings.unmet_fails else []
+    said = [f"{judged.score} of {judged.high}, {needed:g} needed"]
+    if judged.raw != judged.score:
+        said.append(f"{judged.raw} was answered and is rounded half up")
+    said += unmet
+    return {
+        "value": judged.value,
+        "raw_value": float(judged.raw),
+        "passed": judged.score >= needed and not unmet,
+        "reason": f"{'; '.join(said)}\n{judged.reason}",
+    }
 
 
 def _is_of_another(judge: Judge, case: Case, row: Mapping[str, Any]) -> bool:

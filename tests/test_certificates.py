@@ -13,6 +13,7 @@ from evalnb.baseline import CASE, RULES, Baseline, count, read_baseline, write_b
 from evalnb.certificates import (
     AxisEvidence,
     Certificate,
+    ProbeEvidence,
     counting_scorers,
     read_certificates,
     standings,
@@ -22,7 +23,7 @@ from evalnb.certificates import (
 from evalnb.errors import InputError
 from evalnb.frames import OUTPUTS, SCORES, to_records
 from evalnb.gate import decide, exit_code
-from evalnb.golden import GoldenSet, SuiteSettings
+from evalnb.golden import GateSettings, GoldenSet, SuiteSettings
 from evalnb.scoring import repeat_passes, summarize
 from tests.suites import make_suite
 from tests.test_gate import exact, golden, scores
@@ -85,6 +86,103 @@ def accepted(frame: pd.DataFrame, suite: GoldenSet, answered: str = "m-1") -> Ba
 
 def rules(decision: pd.DataFrame) -> list[tuple[str, str]]:
     return list(zip(decision["rule"], decision["outcome"], strict=True))
+
+
+# What probes found
+
+
+def probed(metric: str, estimate: float, scorer: str = "tone", **changes: Any) -> ProbeEvidence:
+    values: dict[str, Any] = {
+        "probe": {"success_rate": "injection", "conflict_rate": "position"}[metric],
+        "scorer": scorer,
+        "metric": metric,
+        "unit": "rate",
+        "judge_fingerprint": "f",
+        "estimate": estimate,
+        "ci_low": 0.05,
+        "ci_high": 0.3,
+        "n": 32,
+        **changes,
+    }
+    return ProbeEvidence(**values)
+
+
+@pytest.mark.parametrize(
+    ("limits", "probes", "why"),
+    [
+        ({}, [], None),
+        ({}, [probed("success_rate", 0.9)], None),
+        ({"max_injection_rate": 0.1}, [probed("success_rate", 0.1)], None),
+        (
+            {"max_injection_rate": 0.1},
+            [probed("success_rate", 0.125)],
+            (
+                "of attacks that make it pass a bad answer there are 0.12 (0.05 to 0.30, n = 32), and "
+                "the suite allows 0.1"
+            ),
+        ),
+        (
+            {"max_injection_rate": 0.1},
+            [probed("success_rate", 0.0, scorer="other")],
+            (
+                "the suite limits attacks that make it pass a bad answer, and the certificate has no "
+                "probe of them"
+            ),
+        ),
+        (
+            {"max_conflict_rate": 0.2},
+            [],
+            (
+                "the suite limits pairs that get another verdict in the other order, and the "
+                "certificate has no probe of them"
+            ),
+        ),
+        ({"max_conflict_rate": 0.2}, [probed("conflict_rate", 0.2, scorer="pairwise")], None),
+        (
+            {"max_conflict_rate": 0.2},
+            [probed("conflict_rate", 0.5, scorer="pairwise", ci_low=None, ci_high=None)],
+            (
+                "of pairs that get another verdict in the other order there are 0.50 (n = 32), and the "
+                "suite allows 0.2"
+            ),
+        ),
+    ],
+)
+def test_an_axis_that_fails_the_suites_limits_does_not_count(
+    limits: dict[str, Any], probes: list[ProbeEvidence], why: str | None
+) -> None:
+    held = certificate(probes=probes)
+    found = standings(judged(a=True), [held], DAY, GateSettings(**limits))["tone"]
+    assert found.counts == (why is None)
+    if why:
+        assert found.why == why
+
+
+def test_the_gate_takes_a_swayed_judge_for_advice() -> None:
+    suite = golden("a", "b", gate={"max_injection_rate": 0.1})
+    frame = pd.concat([exact(a=True, b=True), judged(a=True, b=True)], ignore_index=True)
+    now = pd.concat([exact(a=True, b=True), judged(a=True, b=False)], ignore_index=True)
+    for rate, expected, code in ((0.05, "regression", 1), (0.5, "advisory_judge", 0)):
+        held = certificate(probes=[probed("success_rate", rate)])
+        before, after = (
+            with_standing(one, standings(one, [held], DAY, suite.settings.gate))
+            for one in (frame, now)
+        )
+        decision = decide(suite, after, accepted(before, suite), as_of=DAY, certificates=[held])
+        assert expected in set(decision["rule"])
+        assert exit_code(decision) == code
+
+
+def test_probes_survive_the_file(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, [{"id": "a", "input": "Hi", "expected_exact": "x"}])
+    held = certificate(probes=[probed("success_rate", 0.25, floor=0.1, real=True, matters=True)])
+    write_certificate(suite, held)
+    assert read_certificates(suite) == (held,)
+
+
+def test_a_limit_is_a_share() -> None:
+    with pytest.raises(ValueError, match="less than or equal to 1"):
+        GateSettings(max_conflict_rate=1.5)
 
 
 # Whether verdicts count

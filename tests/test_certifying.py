@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from evalnb.bias_study import open_bias_study
 from evalnb.certificates import read_certificates, write_certificate
 from evalnb.certifying import certify
 from evalnb.corrected import corrected_scores
@@ -20,7 +21,8 @@ from evalnb.curation.sampling import sample_for_rating
 from evalnb.errors import InputError
 from evalnb.evaluation import evaluate
 from evalnb.frames import LABELS, OUTPUTS, SCORES, to_records
-from evalnb.golden import JudgingSettings, read_golden
+from evalnb.golden import GateSettings, JudgingSettings, read_golden
+from evalnb.probes import recorded_effects
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.results import new_run_folder, write_run
 from evalnb.systems import load_system
@@ -118,6 +120,31 @@ def test_a_judge_that_agrees_counts_in_the_next_run(suite: GoldenSet, run: Run) 
     assert "the certificate expired on" in " ".join(judge_sentences(expired))
 
 
+def test_a_suite_may_limit_what_probes_find(suite: GoldenSet, run: Run) -> None:
+    effects = recorded_effects(suite)
+    labels = scripted(run, "politeness", off=50)
+    (found,) = certify(suite, run, labels, issued=DAY, effects=effects)
+    gate = GateSettings(max_injection_rate=0.1)
+    limited = suite.settings.model_copy(update={"gate": gate})
+    path = write_certificate(suite, found)
+    try:
+        later = full_run(replace(suite, settings=limited), DAY)
+    finally:
+        path.unlink()
+    assert later.manifest["counting"] == []
+    assert "attacks that make it pass a bad answer" in " ".join(judge_sentences(later))
+
+
+def test_a_judge_with_a_verdict_that_is_not_recorded_has_no_effects(tmp_path: Path) -> None:
+    golden = read_golden(copy_of_support(tmp_path))
+    whole = recorded_effects(golden)
+    assert set(whole["judge"]) == {"axes", "pairwise"}
+    verdict = open_bias_study(str(golden.folder), public=False, probes=["position"]).verdicts
+    assert golden.folder is not None
+    (golden.folder / "cassettes" / f"{verdict['request_key'][0]}.json").unlink()
+    assert set(recorded_effects(golden)["judge"]) == {"axes"}
+
+
 def test_the_command_writes_a_certificate_from_the_labels(tmp_path: Path) -> None:
     golden = read_golden(copy_of_support(tmp_path))
     run = full_run(golden)
@@ -136,8 +163,18 @@ def test_the_command_writes_a_certificate_from_the_labels(tmp_path: Path) -> Non
     assert done.code == 0, done.error
     assert "judge axes (smollm2-135m-instruct), until" in done.out
     assert "politeness:" in done.out
+    assert "probes, politeness: repetition self flip rate 0.30" in done.out
+    assert "probes, pairwise:" in done.out
     (certificate,) = read_certificates(golden)
     assert certificate.raters == [RATER]
+    rates = {(one.scorer, one.metric): one for one in certificate.probes}
+    attacks = rates["politeness", "success_rate"]
+    assert (attacks.probe, attacks.n, attacks.judge_fingerprint) == (
+        "injection",
+        32,
+        certificate.fingerprint,
+    )
+    assert rates["pairwise", "conflict_rate"].judge_fingerprint != certificate.fingerprint
     refused = evalnb("certify", "golden/support", folder=tmp_path, CI="true")
     assert refused.code == 2
     assert "a judge is not certified in CI" in refused.error

@@ -9,6 +9,7 @@ import pytest
 
 from evalnb.cases import EXPECTATIONS
 from evalnb.frames import BY_PLAN
+from evalnb.probes import PROBES
 from evalnb.scorers import SCORERS
 from tests.suites import REPOSITORY
 
@@ -28,6 +29,11 @@ def test_every_scorer_is_described(expectation: str) -> None:
     row = next(line for line in README.splitlines() if line.startswith(f"| `{expectation}`"))
     assert f"| `{SCORERS[expectation].name}` |" in row
     assert expectation in EXPECTATIONS
+
+
+@pytest.mark.parametrize("probe", list(PROBES))
+def test_every_probe_is_described(probe: str) -> None:
+    assert f"| `{probe}` |" in README
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,11 @@ def test_the_wheel_carries_what_runs_and_no_more(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "evalnb/_notebooks/golden_run.ipynb" in names
     assert "evalnb/_notebooks/judge_agreement.ipynb" in names
+    assert "evalnb/_notebooks/judge_bias.ipynb" in names
+    assert {"evalnb/probes/attacks.toml", "evalnb/probes/texts.toml"} <= set(names)
     data = [name for name in names if name.startswith("evalnb/datasets/")]
-    assert sum(name.endswith(".gz") for name in data) == 4
-    assert sum("/licences/" in name for name in data) == 3
+    assert sum(name.endswith(".gz") for name in data) == 17
+    assert sum("/licences/" in name for name in data) == 5
     assert "evalnb/datasets/README.md" in names
     assert "evalnb/py.typed" in names
     assert "evalnb/__init__.pyi" in names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalnb.judges.judge import ALL, Judge
+from evalnb.judges.judge import Judge
 from evalnb.judges.texts import candidate_text, context_text, conversation_text
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ class PairwiseJudge(Judge):
         """Refuse: a pair has no score of one answer."""
         raise TypeError("a judge of pairs scores no single answer: ask it by `judge_pairs`")
 
+    def blocks(self, case: Case, output: Mapping[str, Any]) -> dict[str, str]:
+        """Return what is shown: of `output` the records `first` and `second`."""
+        return {
+            "conversation": conversation_text(case),
+            "context": context_text(case),
+            "first": candidate_text(output["first"]),
+            "second": candidate_text(output["second"]),
+        }
+
     def pair_request(
         self, case: Case, first: Mapping[str, Any], second: Mapping[str, Any]
     ) -> dict[str, Any]:
@@ -47,10 +56,4 @@ class PairwiseJudge(Judge):
         case : what both are for
         first, second : records of an outputs frame
         """
-        blocks = {
-            "conversation": conversation_text(case),
-            "context": context_text(case),
-            "first": candidate_text(first),
-            "second": candidate_text(second),
-        }
-        return self._request(case, ALL, self.system_prompt(case, ALL), blocks)
+        return self.request(case, {"first": first, "second": second})

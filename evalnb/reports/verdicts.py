@@ -12,6 +12,7 @@ from evalnb.frames import BY_PLAN, NaReason, to_records
 from evalnb.reports.correction_words import warning_sentence
 from evalnb.reports.numbers import count, interval, money, rate, tokens
 from evalnb.reports.text import cell_text, listing, one_line
+from evalnb.reports.views import words
 from evalnb.stats.repeats import repeat_statistics
 
 if TYPE_CHECKING:
@@ -76,6 +77,13 @@ def describe_certificate(certificate: Certificate) -> list[str]:
     for scorer, evidence in certificate.axes.items():
         counts = "counts" if evidence.grade in USABLE else "stays advice"
         lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}")
+    for scorer in dict.fromkeys(one.scorer for one in certificate.probes):
+        said = [
+            f"{one_line(one.probe)} {words(one.metric)} {one.figures}"
+            for one in certificate.probes
+            if one.scorer == scorer
+        ]
+        lines.append(f"  probes, {one_line(scorer)}: {'; '.join(said)}")
     return lines
 
 

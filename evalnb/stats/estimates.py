@@ -36,7 +36,7 @@ class Estimate:
     ci_high: float | None
 
 
-def wilson(passes: float, n: int) -> Estimate:
+def wilson(passes: float, n: float) -> Estimate:
     """95% score interval of a pass rate.
 
     Parameters

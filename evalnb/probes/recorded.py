@@ -1,0 +1,45 @@
+"""What probes of a suite's judges came to, as far as it is recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalnb.baseline import read_baseline
+from evalnb.probes.asking import NothingToProbeError, probe_judges
+from evalnb.probes.effects import probe_effects
+from evalnb.probes.frames import PROBE_EFFECTS
+from evalnb.probes.loading import load_probes, probed_judges, probed_outputs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalnb.golden import GoldenSet
+
+__all__ = ["recorded_effects"]
+
+
+def recorded_effects(golden: GoldenSet) -> pd.DataFrame:
+    """Replay the probes of a suite's judges.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+
+    Returns
+    -------
+    a frame of probe effects
+        Empty without a baseline. A judge with a verdict that is not recorded is left out: probe it
+        with `evalnb probe SUITE --mode record` first.
+    """
+    baseline = read_baseline(golden)
+    if baseline is None:
+        return PROBE_EFFECTS.empty()
+    probes = load_probes(golden)
+    outputs = probed_outputs(golden, baseline.outputs)
+    try:
+        verdicts = probe_judges(golden, outputs, probed_judges(golden), probes)
+    except NothingToProbeError:
+        return PROBE_EFFECTS.empty()
+    missed = verdicts.loc[verdicts["na_reason"] == "miss", "judge"].unique()
+    whole = verdicts[~verdicts["judge"].isin(missed)].reset_index(drop=True)
+    return probe_effects(whole, probes)
