@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalnb.consensus import beside, wide_ratings
 from evalnb.frames import METRICS
-from evalnb.ratings import HUMAN, AxisScale, slice_columns, typed
+from evalnb.ratings import HUMAN, AxisScale, judges_on, slice_columns, typed
 from evalnb.stats.agreement import agreement_statistics
 from evalnb.stats.kappa import agreement_grade, cohen_kappa, labels_needed
 from evalnb.stats.numbers import number_statistics
@@ -183,7 +183,7 @@ def countings(
     Parameters
     ----------
     ratings, scales, people, seed : as `decisions` takes them
-    judges : whose verdicts
+    judges : whose verdicts, on each axis those of them that rated it
     unread_as : the level that a missing verdict is counted as
 
     Returns
@@ -194,7 +194,7 @@ def countings(
     rows = [
         {"axis": axis, "judge": judge, "counting": counting, **_slice_row(pairs, scale, seed)}
         for axis, scale in scales.items()
-        for judge in judges
+        for judge in judges_on(ratings, axis, judges)
         for counting, pairs in _both_ways(
             beside(ratings, axis, judge, scale, people), scale, unread_as
         )
