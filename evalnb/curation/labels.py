@@ -162,6 +162,7 @@ class LabelFile:
     _offset: int = 0
     _number: int = 0
     _is_joined: bool = False
+    _identity: tuple[int, int] | None = None
     _tail: Problem | None = None
 
     @property
@@ -185,16 +186,19 @@ class LabelFile:
         return rows
 
     def catch_up(self) -> Self:
-        """Read what was written since the last time, by whomever."""
-        size = self.path.stat().st_size if self.path.exists() else 0
-        if size < self._offset:  # another file by now
-            self._forget()
+        """Read what was written since the last time, by whomever.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read.
+        """
+        try:
+            content = self._new_bytes()
+        except OSError as error:
+            problem = Problem(str(self.path), 0, "", f"cannot be read: {error}.", "Mend that.")
+            raise InputError("the labels cannot be read", [problem]) from error
         self._tail = None
-        if size == self._offset:
-            return self
-        with self.path.open("rb") as file:
-            file.seek(self._offset)
-            content = file.read()
         *whole, tail = content.split(b"\n")
         for raw in whole:
             self._number += 1
@@ -210,6 +214,21 @@ class LabelFile:
             append_label(self.path, *records)
         finally:
             self.catch_up()
+
+    def _new_bytes(self) -> bytes:
+        """Return what follows the part that was read; of another file by that name, all."""
+        try:
+            with self.path.open("rb") as file:
+                found = os.fstat(file.fileno())
+                identity = found.st_dev, found.st_ino
+                if identity != self._identity or found.st_size < self._offset:
+                    self._forget()
+                self._identity = identity
+                file.seek(self._offset)
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            self._forget()
+            return b""
 
     def _forget(self) -> None:
         self.actions, self.taken_back, self._problems = [], None, []
@@ -360,7 +379,8 @@ def read_labels(
     Raises
     ------
     InputError
-        If a rater that is asked for has no labels, or the suite cannot have any.
+        If a rater that is asked for has no labels, a file cannot be read, or the suite cannot have
+        any.
     """
     folder = labels_folder(golden)
     there = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
