@@ -205,15 +205,7 @@ def countings(
 
 
 _DECISION = {
-    "metric": "string",
-    "estimate": "Float64",
-    "ci_low": "Float64",
-    "ci_high": "Float64",
-    "n": "Int64",
-    "n_left_out": "Int64",
-    "method": "string",
-    "reason": "string",
-    "warnings": "object",
+    **METRICS.columns,
     "decision": "string",
     "next_grade": "string",
     "threshold": "Float64",
@@ -310,7 +302,7 @@ def _decision(
 ) -> dict[str, Any]:
     row: dict[str, Any] = dict(_kappa(beside(ratings, axis, judge, scale, people), scale, seed))
     low, high = row["ci_low"], row["ci_high"]
-    grade = agreement_grade(low, high)
+    grade = agreement_grade(low, high, usable=USABLE, strong=STRONG)
     reached = 1.0 if pd.isna(high) else high
     above = {"revise": ("usable", USABLE), "usable": ("strong", STRONG)}.get(grade)
     if above is None or pd.isna(row["estimate"]) or reached < above[1]:

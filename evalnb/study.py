@@ -206,7 +206,7 @@ def chosen(study: Study, *, judge: str, axis: str, judges: Sequence[str]) -> Stu
         _check("judge", name, known)
     if axis:
         _check("axis", axis, list(study.scales))
-    if study.people not in {None, *_WAYS}:
+    if study.people is not None and study.people not in _WAYS:
         _check("person", study.people, raters(study.ratings, HUMAN))
     one = judge or next(iter(raters(study.ratings, JUDGE, axis or None)), "")
     scales = {name: scale for name, scale in study.scales.items() if _is_rated(study, name, one)}

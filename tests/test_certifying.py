@@ -177,7 +177,12 @@ def test_labels_that_cannot_be_used_are_said_before_anything_is_asked(tmp_path: 
              "action": "label", "at": "2026-12-03T00:00:00+00:00"}  # fmt: skip
     append_label(label_path(golden, RATER), {**label, "sample": "random-4-0123abcd"})
     asked: list[str] = []
-    system = CallableSystem(lambda case: asked.append(case.id))
+
+    def answer(case: Any, client: Any) -> str:
+        asked.append(case.id)
+        return "Hello."
+
+    system = CallableSystem(answer, name="bot")
     with pytest.raises(InputError, match="there is no sample 'random-4-0123abcd'"):
         evaluate(golden, system, run_id="r", as_of=DAY, progress="none", tier="full")
     assert asked == []
