@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from evalnb.cases import Case
 from evalnb.curation.items import Item, items_to_rate, pairs_to_rate
+from evalnb.curation.label_files import LabelFile
 from evalnb.curation.labelling import Labelling
-from evalnb.curation.labels import LabelFile, append_label
+from evalnb.curation.labels import append_label
 from evalnb.curation.opening import describe_labelling, open_labelling
 from evalnb.curation.outputs import find_outputs, without_holdout
 from evalnb.curation.samples import write_sample

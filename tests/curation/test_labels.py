@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalnb.curation.label_files import LabelFile
 from evalnb.curation.labels import (
-    LabelFile,
     append_label,
     check_rater,
     label_path,
@@ -228,7 +228,8 @@ def test_what_a_kill_tore_off_costs_its_own_line_alone(
     is_torn = content[cut - 1 : cut] != b"\n" and content[cut : cut + 1] != b"\n"
     assert [problem.line for problem in torn.problems] == ([n_whole + 1] if is_torn else [])
 
-    torn.append(record("later", 9))
+    append_label(path, record("later", 9))
+    torn.catch_up()
 
     again = LabelFile(path).catch_up()
     assert again.actions == torn.actions
