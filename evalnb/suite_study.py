@@ -116,7 +116,7 @@ def suite_study(
     if labels.empty:
         return replace(empty, needs=_NO_LABELS.format(suite=folder))
     try:
-        found = [read_run(run) for run in runs or [latest_run(golden)]]
+        found = [_run_of(golden, run) for run in runs or [latest_run(golden)]]
     except (InputError, DecisionError) as error:
         if runs:
             raise
@@ -134,6 +134,16 @@ _NO_LABELS = (
 _NO_VERDICTS = (
     "Judges have to be asked about the answers that were labelled: evalnb run {suite} --tier full."
 )
+
+
+def _run_of(golden: GoldenSet, folder: Path) -> Run:
+    run = read_run(folder)
+    if run.manifest["suite"] != golden.settings.name:
+        raise InputError(
+            f"{folder} is a run of {run.manifest['suite']}, not of {golden.settings.name}: give "
+            "runs of the suite that was labelled"
+        )
+    return run
 
 
 def _joined(empty: Study, golden: GoldenSet, labels: pd.DataFrame, runs: Sequence[Run]) -> Study:

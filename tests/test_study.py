@@ -17,12 +17,12 @@ from evalnb.frames import to_records
 from evalnb.golden import GoldenSet, read_golden
 from evalnb.holdout import HOLDOUT
 from evalnb.ratings import AxisScale, ratings_frame
-from evalnb.results import new_run_folder, write_run
+from evalnb.results import latest_run, new_run_folder, write_run
 from evalnb.runs import Run
 from evalnb.study import Study, chosen
 from evalnb.suite_study import open_study, suite_study
 from evalnb.systems import load_system
-from tests.suites import REPOSITORY, copy_of_support
+from tests.suites import REPOSITORY, copy_of_support, make_suite
 
 NOTEBOOK = REPOSITORY / "notebooks" / "judge_agreement.ipynb"
 
@@ -224,6 +224,19 @@ def test_holdout_cases_are_not_shown_one_by_one(labelled: tuple[GoldenSet, int])
     shown = study.furthest(1000)
     assert len(shown)
     assert not {item.split(" ")[0] for item in shown["item"]} & hidden
+
+
+def test_a_run_of_another_suite_is_refused(labelled: tuple[GoldenSet, int], tmp_path: Path) -> None:
+    golden, _ = labelled
+    other = make_suite(tmp_path / "shop", [{"id": "a", "input": "Hello?", "must_contain": ["hi"]}])
+    folder = latest_run(golden)
+    append_label(
+        tmp_path / "shop" / "labels" / "scripted-anna.jsonl",
+        {"case_id": "a", "output_hash": "h", "rater": "scripted-anna", "axis": "politeness",
+         "value": 3, "action": "label", "at": "2026-12-01T12:00:00Z"},
+    )  # fmt: skip
+    with pytest.raises(InputError, match="is a run of support, not of shop"):
+        suite_study(other, [folder])
 
 
 def test_a_torn_line_of_labels_is_said(labelled: tuple[GoldenSet, int], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from evalnb.curation.label_files import LabelFile
 from evalnb.curation.label_lines import LabelLine
-from evalnb.errors import InputError, Problem, nearest_name
+from evalnb.errors import InputError, Problem, name_hint
 from evalnb.frames import LABELS
 from evalnb.jsontext import dump_json
 from evalnb.places import is_remote
@@ -146,8 +146,7 @@ def read_labels(
     problems: list[Problem] = []
     for rater in there if raters is None else dict.fromkeys(raters):
         if rater not in there:
-            near = nearest_name(rater, list(there))
-            hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(there) or 'none'}."
+            hint = name_hint(rater, list(there))
             raise InputError(f"there are no labels of {rater!r} in {folder}. {hint}")
         file = LabelFile(there[rater]).catch_up()
         rows += file.rows().values()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from evalnb.curation.lots import lot
-from evalnb.errors import InputError, nearest_name
+from evalnb.errors import InputError, name_hint
 from evalnb.frames import FrameSchema, to_records
 
 if TYPE_CHECKING:
@@ -187,9 +187,7 @@ def _judge(scores: pd.DataFrame, scorer: str | None) -> str:
         )
     if scorer is None:
         raise InputError(f"several judges scored: say with `scorer` which of {', '.join(judges)}")
-    near = nearest_name(scorer, judges)
-    hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(judges)}."
-    raise InputError(f"no judge gave a score {scorer!r}. {hint}")
+    raise InputError(f"no judge gave a score {scorer!r}. {name_hint(scorer, judges)}")
 
 
 def _levels(scores: pd.DataFrame, scorer: str) -> dict[tuple[str, int], str]:
