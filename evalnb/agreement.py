@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalnb.consensus import beside, wide_ratings
 from evalnb.frames import METRICS
-from evalnb.ratings import HUMAN, AxisScale, slice_columns, typed
+from evalnb.ratings import HUMAN, AxisScale, judges_on, slice_columns, typed
 from evalnb.stats.agreement import agreement_statistics
 from evalnb.stats.kappa import agreement_grade, cohen_kappa, labels_needed
 from evalnb.stats.numbers import number_statistics
@@ -183,7 +183,7 @@ def countings(
     Parameters
     ----------
     ratings, scales, people, seed : as `decisions` takes them
-    judges : whose verdicts
+    judges : whose verdicts, on each axis those of them that rated it
     unread_as : the level that a missing verdict is counted as
 
     Returns
@@ -194,7 +194,7 @@ def countings(
     rows = [
         {"axis": axis, "judge": judge, "counting": counting, **_slice_row(pairs, scale, seed)}
         for axis, scale in scales.items()
-        for judge in judges
+        for judge in judges_on(ratings, axis, judges)
         for counting, pairs in _both_ways(
             beside(ratings, axis, judge, scale, people), scale, unread_as
         )
@@ -205,15 +205,7 @@ def countings(
 
 
 _DECISION = {
-    "metric": "string",
-    "estimate": "Float64",
-    "ci_low": "Float64",
-    "ci_high": "Float64",
-    "n": "Int64",
-    "n_left_out": "Int64",
-    "method": "string",
-    "reason": "string",
-    "warnings": "object",
+    **METRICS.columns,
     "decision": "string",
     "next_grade": "string",
     "threshold": "Float64",
@@ -310,7 +302,7 @@ def _decision(
 ) -> dict[str, Any]:
     row: dict[str, Any] = dict(_kappa(beside(ratings, axis, judge, scale, people), scale, seed))
     low, high = row["ci_low"], row["ci_high"]
-    grade = agreement_grade(low, high)
+    grade = agreement_grade(low, high, usable=USABLE, strong=STRONG)
     reached = 1.0 if pd.isna(high) else high
     above = {"revise": ("usable", USABLE), "usable": ("strong", STRONG)}.get(grade)
     if above is None or pd.isna(row["estimate"]) or reached < above[1]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evalnb.golden import GateSettings, GoldenSet
 
 __all__ = [
-    "USABLE",
+    "COUNTING_GRADES",
     "AxisEvidence",
     "Certificate",
     "ProbeEvidence",
@@ -37,7 +37,7 @@ __all__ = [
     "write_certificate",
 ]
 
-USABLE = frozenset({"usable", "strong"})
+COUNTING_GRADES = frozenset({"usable", "strong"})
 """Grades of agreement with which verdicts count."""
 
 _FORMAT = 1
@@ -143,7 +143,13 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Standing:
-    """Whether the verdicts of a scorer count in a run, and why."""
+    """Whether the verdicts of a scorer count in a run.
+
+    Attributes
+    ----------
+    counts : whether they do; else they are advice
+    why : in words
+    """
 
     counts: bool
     why: str
@@ -289,7 +295,7 @@ def _objection(certificate: Certificate, scorer: str, rows: pd.DataFrame, as_of:
     evidence = certificate.axes.get(scorer)
     if evidence is None:
         return "the certificate has no evidence for it"
-    if evidence.grade not in USABLE:
+    if evidence.grade not in COUNTING_GRADES:
         return f"the certificate says that it is not usable yet: {evidence.figures}"
     return ""
 

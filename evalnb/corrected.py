@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from evalnb.curation.labels import read_labels
 from evalnb.curation.samples import samples_of
-from evalnb.frames import FrameSchema, to_records
+from evalnb.frames import LABELS, METRICS, FrameSchema, to_records
 from evalnb.places import is_remote
 from evalnb.stats.corrected_means import corrected_mean
 from evalnb.stats.correction import corrected_pass_rate
@@ -20,24 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from evalnb.curation.sampling import Sample
+    from evalnb.errors import Problem
     from evalnb.golden import GoldenSet, JudgingSettings
 
-__all__ = ["CORRECTED", "corrected_by_labels", "corrected_scores"]
+__all__ = ["CORRECTED", "corrected_by_labels", "corrected_scores", "labels_of_samples"]
 
 CORRECTED = FrameSchema(
     "corrected scores",
     {
         "scorer": "string",
         "quantity": "string",
-        "metric": "string",
-        "estimate": "Float64",
-        "ci_low": "Float64",
-        "ci_high": "Float64",
-        "n": "Int64",
-        "n_left_out": "Int64",
-        "method": "string",
-        "reason": "string",
-        "warnings": "object",
+        **METRICS.columns,
     },
     key=("scorer", "quantity", "metric"),
 )
@@ -46,6 +40,8 @@ CORRECTED = FrameSchema(
 
 _OUTPUT = ["case_id", "output_hash"]
 _CHANGED = "labels_of_changed_outputs"
+_RESCORED = "drawn_by_other_scores"
+_UNREADABLE = "unreadable_labels"
 
 
 def corrected_by_labels(golden: GoldenSet, scores: pd.DataFrame) -> pd.DataFrame:
@@ -59,18 +55,45 @@ def corrected_by_labels(golden: GoldenSet, scores: pd.DataFrame) -> pd.DataFrame
     Returns
     -------
     as `corrected_scores` gives it; no rows where there are no labels, or the suite is at a URL
+        The warning `unreadable_labels` says that lines of the label files count for nothing.
 
     Raises
     ------
     InputError
-        If a sample for rating is gone or damaged.
+        If the labels cannot be read, or a sample for rating is gone or damaged.
     """
-    if golden.folder is None or is_remote(golden.folder):
-        return CORRECTED.empty()
-    if not (golden.folder / "labels").is_dir():
-        return CORRECTED.empty()
-    labels, _ = read_labels(golden)
-    return corrected_scores(scores, labels, samples_of(golden, labels), golden.settings.judging)
+    labels, samples, problems = labels_of_samples(golden)
+    found = corrected_scores(scores, labels, samples, golden.settings.judging)
+    return CORRECTED.build(
+        _warned(row, _UNREADABLE) if problems else row for row in to_records(found)
+    )
+
+
+def labels_of_samples(
+    golden: GoldenSet,
+) -> tuple[pd.DataFrame, dict[str, Sample], list[Problem]]:
+    """Read a suite's labels with the samples for rating that they are of.
+
+    Parameters
+    ----------
+    golden : the suite
+
+    Returns
+    -------
+    labels : a labels frame; without rows where the suite has no labels, or is at a URL
+    samples : name to sample, those that are named in `labels`
+    problems : the lines that could not be used
+
+    Raises
+    ------
+    InputError
+        If the labels cannot be read, or a sample for rating is gone or damaged.
+    """
+    folder = golden.folder
+    if folder is None or is_remote(folder) or not (folder / "labels").is_dir():
+        return LABELS.empty(), {}, []
+    labels, problems = read_labels(golden)
+    return labels, samples_of(golden, labels), problems
 
 
 def corrected_scores(
@@ -84,7 +107,8 @@ def corrected_scores(
     Parameters
     ----------
     scores : a scores frame of one run
-    labels : a labels frame; those of a sample in `samples` count, on the axis of a scorer's name
+    labels : a labels frame; those of outputs that were drawn in a sample of `samples` count, on the
+        axis of a scorer's name
     samples : name to sample for rating
     settings : of the suite; a person passes an output from the judge's own pass score on
 
@@ -94,10 +118,11 @@ def corrected_scores(
         Equal outputs of a case are one. What several people say of an output is their mean.
         Outputs drawn by a judge's score are weighted back by how many there are of each level.
         The warning `labels_of_changed_outputs` says that labels of the samples are about outputs
-        that this run does not have: the others speak for it only as far as they are like these.
+        that this run does not have: the others speak for it only as far as they are like these;
+        `drawn_by_other_scores` that a judge by whose levels they were drawn says something else of
+        them in this run, so that the weights are not those of the draw.
     """
-    drawn = labels[labels["sample"].isin(list(samples)) & labels["other_hash"].isna()]
-    drawn = drawn[drawn["value"].notna()]
+    drawn = _drawn(labels, samples)
     rows: list[dict[str, Any]] = []
     judged = scores[(scores["tier"] == "judge") & scores["output_hash"].notna()]
     for scorer, group in judged.groupby("scorer", sort=True):
@@ -105,6 +130,18 @@ def corrected_scores(
         if len(own):
             rows += _of_scorer(str(scorer), group, own, judged, samples, settings)
     return CORRECTED.build(rows)
+
+
+def _drawn(labels: pd.DataFrame, samples: Mapping[str, Sample]) -> pd.DataFrame:
+    """Return the ratings of single outputs that were drawn in the sample that they name."""
+    known = {
+        (name, case_id, output_hash)
+        for name, sample in samples.items()
+        for case_id, output_hash in sample.drawn[_OUTPUT].itertuples(index=False, name=None)
+    }
+    rated = labels[labels["value"].notna() & labels["other_hash"].isna()]
+    keys = rated[["sample", *_OUTPUT]].itertuples(index=False, name=None)
+    return rated[np.array([key in known for key in keys], dtype=bool)]
 
 
 def _of_scorer(
@@ -124,16 +161,24 @@ def _of_scorer(
         return
     needed = settings.pass_scores.get(scorer, settings.pass_score)
     passes = (people >= needed).astype("boolean").mask(people.isna())
-    strata = _strata(items.index, judged, [samples[name] for name in labels["sample"].unique()])
+    used = [samples[name] for name in labels["sample"].unique()]
+    strata = _strata(items.index, judged, used)
+    warnings = [_CHANGED] if n_changed else []
+    warnings += [_RESCORED] if _is_rescored(people.dropna().index, judged, used) else []
     shared: dict[str, Any] = {"strata": strata}
     rates = corrected_pass_rate(items["passed"].tolist(), passes.tolist(), **shared)
     means = corrected_mean(items["raw_value"].tolist(), people.tolist(), **shared)
     for quantity, frame in (("pass_rate", rates), ("mean", means)):
         for row in to_records(frame):
             kept = {name: row[name] for name in CORRECTED.columns if name in row}
-            if n_changed and row["metric"] != "raw":
-                kept["warnings"] = [*kept.get("warnings", []), _CHANGED]
-            yield {"scorer": scorer, "quantity": quantity, **kept}
+            yield _warned({"scorer": scorer, "quantity": quantity, **kept}, *warnings)
+
+
+def _warned(row: dict[str, Any], *warnings: str) -> dict[str, Any]:
+    """Add warnings about labels to a row; what the judge says by itself has none."""
+    if not warnings or row["metric"] == "raw":
+        return row
+    return {**row, "warnings": [*row.get("warnings", []), *warnings]}
 
 
 def _strata(items: pd.Index, judged: pd.DataFrame, samples: Sequence[Sample]) -> list[str] | None:
@@ -141,9 +186,22 @@ def _strata(items: pd.Index, judged: pd.DataFrame, samples: Sequence[Sample]) ->
     scorers = sorted({sample.scorer for sample in samples if sample.scorer is not None})
     if not scorers:
         return None
-    levels = []
-    for scorer in scorers:
-        of_scorer = judged[judged["scorer"] == scorer].drop_duplicates(_OUTPUT).set_index(_OUTPUT)
-        found = of_scorer["raw_value"].reindex(items)
-        levels.append(found.map(lambda value: "–" if pd.isna(value) else f"{value:g}").tolist())
+    levels = [_levels(items, judged, scorer).fillna("–").tolist() for scorer in scorers]
     return [" ".join(parts) for parts in zip(*levels, strict=True)]
+
+
+def _levels(items: pd.Index, judged: pd.DataFrame, scorer: str) -> pd.Series:
+    """Return the level that a judge gave each output, as a sample calls its strata."""
+    own = judged[judged["scorer"] == scorer].drop_duplicates(_OUTPUT).set_index(_OUTPUT)
+    values = own["raw_value"].reindex(items)
+    return values.map(lambda value: pd.NA if pd.isna(value) else f"{value:g}").astype("string")
+
+
+def _is_rescored(items: pd.Index, judged: pd.DataFrame, samples: Sequence[Sample]) -> bool:
+    """Tell whether outputs were drawn from another stratum than this run puts them in."""
+    for sample in samples:
+        if sample.scorer is not None:
+            drawn = sample.drawn.set_index(_OUTPUT)["stratum"].reindex(items).dropna()
+            if not drawn.equals(_levels(drawn.index, judged, sample.scorer).rename("stratum")):
+                return True
+    return False

@@ -22,6 +22,11 @@ def confusion_table(
 ) -> pd.DataFrame:
     """Count how often each level of people's met each of the judge's.
 
+    Parameters
+    ----------
+    ratings, judge, people : as `evalnb.agreement.decisions` takes them
+    axis, scale : one axis, and its levels
+
     Returns
     -------
     level x level : people's in the index, the judge's in the columns, by name

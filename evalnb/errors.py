@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["DecisionError", "EvalnbError", "InputError", "MissError", "Problem", "nearest_name"]
+__all__ = [
+    "DecisionError",
+    "EvalnbError",
+    "InputError",
+    "MissError",
+    "Problem",
+    "name_hint",
+    "nearest_name",
+]
 
 
 class EvalnbError(Exception):
@@ -92,3 +100,15 @@ def nearest_name(name: str, known: Sequence[str]) -> str | None:
     'must_contain'
     """
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.6)), None)
+
+
+def name_hint(name: str, known: Sequence[str]) -> str:
+    """Return a sentence with the name that was probably meant, or else with all that are known.
+
+    Examples
+    --------
+    >>> name_hint("polite", ["politeness", "factual"]), name_hint("speed", ["politeness", "factual"])
+    ("Did you mean 'politeness'?", 'There are politeness, factual.')
+    """
+    near = nearest_name(name, known)
+    return f"Did you mean {near!r}?" if near else f"There are {', '.join(known) or 'none'}."

@@ -22,7 +22,7 @@ from evalnb.certificates import (
     standings,
     with_standing,
 )
-from evalnb.corrected import corrected_by_labels
+from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
@@ -105,6 +105,7 @@ def evaluate(
     read_certificates(golden)
     judging = None
     if tier == FULL:
+        labels_of_samples(golden)
         asked = None if upstream == "auto" else upstream
         judging = Judging(
             golden,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb.consensus import beside
-from evalnb.ratings import JUDGE, AxisScale, raters
+from evalnb.ratings import JUDGE, AxisScale, judges_on, raters
 from evalnb.stats.kappa import cohen_kappa, kappa_difference
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def compare_judges(
     Parameters
     ----------
     ratings : a ratings frame
-    judges : whom to compare; by default all that rated the axis
+    judges : whom to compare, on each axis those of them that rated it; by default all
     scales : axis to scale
     margin : what kappa may be below that of the best, and not be worse
     people : how several people's values become one, as `evalnb.consensus.people_values` takes it
@@ -72,10 +72,11 @@ def compare_judges(
     Raises
     ------
     ValueError
-        If a judge did not rate an axis, or the margin is negative.
+        If a judge rated nothing, or the margin is negative.
     """
     if margin < 0:
         raise ValueError(f"`margin` must not be negative. Got {margin}.")
+    among = raters(ratings, JUDGE) if judges is None else judges
     rows = [
         row
         for axis, scale in scales.items()
@@ -83,7 +84,7 @@ def compare_judges(
             ratings,
             axis,
             scale,
-            list(raters(ratings, JUDGE, axis) if judges is None else judges),
+            judges_on(ratings, axis, among),
             margin=margin,
             people=people,
             seed=seed,
@@ -104,13 +105,14 @@ def _on_axis(
 ) -> list[dict[str, Any]]:
     if not judges:
         return []
-    wide, clusters = _same_items(ratings, axis, scale, judges, people)
+    said, verdicts, clusters = _same_items(ratings, axis, scale, judges, people)
     shared: dict[str, Any] = {"levels": scale.levels, "weights": scale.weights, "seed": seed}
-    common = wide.dropna()
+    both = said.notna() & verdicts.notna().all(axis=1)
+    said, common = said[both], verdicts[both]
     groups = clusters[common.index] if clusters.notna().any() else None
     rows = []
     for judge in judges:
-        found = cohen_kappa(common["people"], common[judge], clusters=groups, **shared).iloc[0]
+        found = cohen_kappa(said, common[judge], clusters=groups, **shared).iloc[0]
         interval = {name: found[name] for name in ("ci_low", "ci_high", "n", "reason")}
         rows.append(
             {
@@ -118,7 +120,7 @@ def _on_axis(
                 "judge": judge,
                 "kappa": found["estimate"],
                 **interval,
-                "n_left_out": len(wide) - len(common),
+                "n_left_out": len(verdicts) - len(common),
                 **_price(ratings, axis, judge),
             }
         )
@@ -129,23 +131,22 @@ def _on_axis(
         row["best"] = own
         row["not_worse"] = True if own and not pd.isna(row["kappa"]) else pd.NA
         if not own:
-            parts = [common[name] for name in ("people", row["judge"], best)]
-            row |= _difference(*parts, margin=margin, clusters=groups, **shared)
+            parts = [common[name] for name in (row["judge"], best)]
+            row |= _difference(said, *parts, margin=margin, clusters=groups, **shared)
     return _with_choice(rows)
 
 
 def _same_items(
     ratings: pd.DataFrame, axis: str, scale: AxisScale, judges: Sequence[str], people: str | None
-) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the levels of people and judges by item, and the clusters of the items."""
+) -> tuple[pd.Series, pd.DataFrame, pd.Series]:
+    """Return people's levels, those of the judges, and the clusters, all by item."""
     parts = [beside(ratings, axis, judge, scale, people).set_index("item") for judge in judges]
-    columns = {
-        "people": parts[0]["people_level"],
-        **{judge: part["judge_level"] for judge, part in zip(judges, parts, strict=True)},
-    }
-    wide = pd.DataFrame(columns)
+    verdicts = pd.DataFrame(
+        {judge: part["judge_level"] for judge, part in zip(judges, parts, strict=True)}
+    )
+    people_levels = parts[0]["people_level"].reindex(verdicts.index)
     clusters = ratings[ratings["axis"] == axis].groupby("item", sort=False)["cluster"].first()
-    return wide, clusters.reindex(wide.index)
+    return people_levels, verdicts, clusters.reindex(verdicts.index)
 
 
 def _price(ratings: pd.DataFrame, axis: str, judge: str) -> dict[str, Any]:

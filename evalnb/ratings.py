@@ -25,6 +25,7 @@ __all__ = [
     "RATINGS",
     "AxisScale",
     "Scales",
+    "judges_on",
     "raters",
     "ratings_frame",
     "slice_columns",
@@ -163,6 +164,30 @@ def typed(frame: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
 def slice_columns(ratings: pd.DataFrame) -> list[str]:
     """Return the columns of a ratings frame that its schema does not name: they are slices."""
     return [name for name in ratings.columns if name not in RATINGS.columns]
+
+
+def judges_on(ratings: pd.DataFrame, axis: str, judges: Sequence[str]) -> list[str]:
+    """Return those of some judges that rated an axis, in the order given.
+
+    Parameters
+    ----------
+    ratings : a ratings frame
+    axis : one axis
+    judges : names
+
+    Raises
+    ------
+    ValueError
+        If one of them rated nothing at all.
+    """
+    known = raters(ratings, JUDGE)
+    for name in judges:
+        if name not in known:
+            raise ValueError(
+                f"no judge is called {name!r}. There are: {', '.join(known) or 'none'}."
+            )
+    on_axis = raters(ratings, JUDGE, axis)
+    return [name for name in judges if name in on_axis]
 
 
 def raters(ratings: pd.DataFrame, kind: str, axis: str | None = None) -> Sequence[str]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb import agreement, disagreements
+from evalnb.consensus import MAJORITY, MEAN, MEDIAN
 from evalnb.datasets import dataset
 from evalnb.errors import InputError, nearest_name
 from evalnb.frames import LABELS, SCORES
 from evalnb.holdout import HOLDOUT
 from evalnb.joining import join_counts
 from evalnb.judge_comparison import compare_judges
-from evalnb.ratings import JUDGE, AxisScale, raters
+from evalnb.ratings import HUMAN, JUDGE, AxisScale, raters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ class Study:
     ----------
     name, about : what was rated
     ratings : a ratings frame
-    scales : axis to scale
+    scales : axis to scale, of the axes that the judge rated
     judge : whose verdicts; empty where there is none
     axis : the axis that is looked at closely; empty where there is none
     judges : who is compared
@@ -173,7 +174,7 @@ def public_study(
     Raises
     ------
     InputError
-        If there is no such set, judge or axis.
+        If there is no such set, judge, axis or person.
     """
     one = dataset(name)
     ratings = one.load()
@@ -192,22 +193,63 @@ def public_study(
 def chosen(study: Study, *, judge: str, axis: str, judges: Sequence[str]) -> Study:
     """Return the study with its judge, axis and judges to compare; empty ones are the first.
 
+    It keeps the axes that the judge rated and on which people's values become one as asked for; a
+    warning names the others.
+
     Raises
     ------
     InputError
-        If one of them did not rate, or is no axis.
+        If a name is none of theirs, or the judge has no axis left, or not the one asked for.
     """
-    axes, known = list(study.scales), list(raters(study.ratings, JUDGE))
+    known = raters(study.ratings, JUDGE)
     for name in filter(None, [judge, *judges]):
         _check("judge", name, known)
     if axis:
-        _check("axis", axis, axes)
+        _check("axis", axis, list(study.scales))
+    if study.people is not None and study.people not in _WAYS:
+        _check("person", study.people, raters(study.ratings, HUMAN))
+    one = judge or next(iter(raters(study.ratings, JUDGE, axis or None)), "")
+    scales = {name: scale for name, scale in study.scales.items() if _is_rated(study, name, one)}
+    others = [name for name in study.scales if name not in scales]
+    if axis in others or (others and not scales):
+        raise InputError(
+            f"there is nothing to compare on {axis or ', '.join(others)}, for want of "
+            f"{_sides(study, one)}: choose another judge, axis or `people`"
+        )
+    left_out = f"Left out are {', '.join(others)}, for want of {_sides(study, one)}."
     return replace(
         study,
-        judge=judge or next(iter(known), ""),
-        axis=axis or next(iter(axes), ""),
+        scales=scales,
+        judge=one,
+        axis=axis or next(iter(scales), ""),
         judges=tuple(judges) or tuple(known),
+        warnings=(*study.warnings, *([left_out] if others else [])),
     )
+
+
+_WAYS = (MEAN, MEDIAN, MAJORITY)
+
+
+def _is_rated(study: Study, axis: str, judge: str) -> bool:
+    """Tell whether the judge rated an axis, and people did so as they are asked for."""
+    people = study.people
+    if judge not in raters(study.ratings, JUDGE, axis):
+        return False
+    if people is None or people == MAJORITY:
+        return True
+    if people in _WAYS:
+        return study.scales[axis].ordered
+    return people in raters(study.ratings, HUMAN, axis)
+
+
+def _sides(study: Study, judge: str) -> str:
+    """Name what has to stand beside each other on an axis."""
+    people = study.people
+    if people is None or people == MAJORITY:
+        return f"verdicts of {judge}"
+    if people in _WAYS:
+        return f"verdicts of {judge}, or of an order, without which levels have no {people}"
+    return f"verdicts of {judge}, or of ratings of {people}"
 
 
 def _check(what: str, name: str, known: Sequence[str]) -> None:

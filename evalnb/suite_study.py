@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -113,14 +114,15 @@ def suite_study(
         seed=seed,
     )
     if labels.empty:
-        return _needing(empty, _NO_LABELS.format(suite=folder))
+        return replace(empty, needs=_NO_LABELS.format(suite=folder))
     try:
-        found = [read_run(run) for run in runs or [latest_run(golden)]]
+        found = [_run_of(golden, run) for run in runs or [latest_run(golden)]]
     except (InputError, DecisionError) as error:
         if runs:
             raise
-        return _needing(empty, f"{error}. {_NO_VERDICTS.format(suite=folder)}")
-    return chosen(_joined(empty, golden, labels, found), judge=judge, axis=axis, judges=judges)
+        return replace(empty, needs=f"{error}. {_NO_VERDICTS.format(suite=folder)}")
+    whole = _joined(empty, golden, labels, found)
+    return whole if whole.needs else chosen(whole, judge=judge, axis=axis, judges=judges)
 
 
 _NO_LABELS = (
@@ -134,8 +136,14 @@ _NO_VERDICTS = (
 )
 
 
-def _needing(study: Study, needs: str) -> Study:
-    return Study(**{**vars(study), "needs": needs})
+def _run_of(golden: GoldenSet, folder: Path) -> Run:
+    run = read_run(folder)
+    if run.manifest["suite"] != golden.settings.name:
+        raise InputError(
+            f"{folder} is a run of {run.manifest['suite']}, not of {golden.settings.name}: give "
+            "runs of the suite that was labelled"
+        )
+    return run
 
 
 def _joined(empty: Study, golden: GoldenSet, labels: pd.DataFrame, runs: Sequence[Run]) -> Study:
@@ -153,9 +161,7 @@ def _joined(empty: Study, golden: GoldenSet, labels: pd.DataFrame, runs: Sequenc
     scales = {axis: scale for axis, scale in declared.items() if axis in rated}
     kept = ratings[ratings["axis"].isin(list(scales))].reset_index(drop=True)
     needs = "" if len(kept) else _NO_VERDICTS.format(suite=_shown(golden))
-    return Study(
-        **{**vars(empty), "ratings": kept, "scales": scales, "counts": counts, "needs": needs}
-    )
+    return replace(empty, ratings=kept, scales=scales, counts=counts, needs=needs)
 
 
 def _shown(golden: GoldenSet) -> str:

@@ -14,18 +14,17 @@ from sklearn.metrics import cohen_kappa_score
 from evalnb.bias_study import open_bias_study
 from evalnb.certificates import read_certificates, write_certificate
 from evalnb.certifying import certify
-from evalnb.corrected import corrected_scores
 from evalnb.curation.labels import append_label, label_path, read_labels
 from evalnb.curation.samples import sample_id, write_sample
 from evalnb.curation.sampling import sample_for_rating
 from evalnb.errors import InputError
 from evalnb.evaluation import evaluate
-from evalnb.frames import LABELS, OUTPUTS, SCORES, to_records
-from evalnb.golden import GateSettings, JudgingSettings, read_golden
+from evalnb.frames import LABELS, to_records
+from evalnb.golden import GateSettings, read_golden
 from evalnb.probes import recorded_effects
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.results import new_run_folder, write_run
-from evalnb.systems import load_system
+from evalnb.systems import CallableSystem, load_system
 from tests.commands import evalnb
 from tests.suites import copy_of_support
 
@@ -180,64 +179,6 @@ def test_the_command_writes_a_certificate_from_the_labels(tmp_path: Path) -> Non
     assert "a judge is not certified in CI" in refused.error
 
 
-# Corrected scores
-
-
-def verdicts(values: list[float]) -> pd.DataFrame:
-    return SCORES.build(
-        {"case_id": f"c{n}", "repeat": 1, "output_hash": f"h{n}", "scorer": "tone", "tier": "judge",
-         "raw_value": value, "value": (value - 1) / 4, "passed": value >= 4}
-        for n, value in enumerate(values)
-    )  # fmt: skip
-
-
-def people(values: dict[int, float], sample: str | None) -> pd.DataFrame:
-    return LABELS.build(
-        {"case_id": f"c{n}", "output_hash": f"h{n}", "rater": RATER, "axis": "tone",
-         "value": value, "action": "label", "sample": sample}
-        for n, value in values.items()
-    )  # fmt: skip
-
-
-def test_a_pass_rate_is_corrected_by_the_labels_of_a_sample() -> None:
-    # The judge passes 6 of 10; people pass 2 of the 3 that it passed and were labelled, and 1 of
-    # the 2 that it did not: 0.6 x 2/3 + 0.4 x 1/2 = 0.6.
-    scores = verdicts([5, 5, 4, 4, 4, 5, 1, 2, 3, 1])
-    labels = people({0: 5, 1: 4, 2: 3, 6: 4, 7: 1}, "s")
-    outputs = OUTPUTS.build(
-        {"case_id": f"c{n}", "repeat": 1, "output_hash": f"h{n}"} for n in range(10)
-    )
-    sample = sample_for_rating(outputs, scores, n=5)
-    found = corrected_scores(scores, labels, {"s": sample}, JudgingSettings())
-    rows = found.set_index(["quantity", "metric"])["estimate"]
-    assert rows["pass_rate", "raw"] == 0.6
-    assert rows["pass_rate", "labels_only"] == 0.6
-    assert rows["pass_rate", "corrected"] == pytest.approx(0.6)
-    # 3.4 is the judge's mean over the 5 others, (4+4+5+3+1)/5; labels less verdicts: 0-1-1+3-1 = 0
-    assert rows["mean", "corrected"] == pytest.approx(3.4)
-
-
-def test_labels_of_answers_that_are_gone_are_said_and_those_without_a_verdict_are_not() -> None:
-    scores = verdicts([5, 5, 4, 1])
-    # What a failed rule kept from the judge is still an answer of the run.
-    scores.loc[3, ["raw_value", "value", "passed"]] = pd.NA
-    sample = sample_for_rating(
-        OUTPUTS.build({"case_id": f"c{n}", "repeat": 1, "output_hash": f"h{n}"} for n in range(4)),
-        scores,
-        n=4,
-    )
-    samples = {"s": sample}
-    here = corrected_scores(scores, people({0: 5, 3: 1}, "s"), samples, JudgingSettings())
-    gone = corrected_scores(scores, people({0: 5, 9: 1}, "s"), samples, JudgingSettings())
-    assert "labels_of_changed_outputs" not in here["warnings"].explode().tolist()
-    assert "labels_of_changed_outputs" in gone["warnings"].explode().tolist()
-
-
-def test_labels_of_no_sample_correct_nothing() -> None:
-    scores = verdicts([5, 5, 4])
-    assert corrected_scores(scores, people({0: 5}, None), {}, JudgingSettings()).empty
-
-
 def test_a_run_says_what_labels_make_of_its_judges(tmp_path: Path) -> None:
     golden = read_golden(copy_of_support(tmp_path))
     first = full_run(golden)
@@ -265,3 +206,20 @@ def test_a_run_says_what_labels_make_of_its_judges(tmp_path: Path) -> None:
         "Corrected politeness pass rate, politeness mean: The judge follows people only weakly "
         "(correlation below 0.5)."
     ) in said
+
+
+def test_labels_that_cannot_be_used_are_said_before_anything_is_asked(tmp_path: Path) -> None:
+    golden = read_golden(copy_of_support(tmp_path))
+    label = {"case_id": "c", "output_hash": "h", "rater": RATER, "axis": "politeness", "value": 3,
+             "action": "label", "at": "2026-12-03T00:00:00+00:00"}  # fmt: skip
+    append_label(label_path(golden, RATER), {**label, "sample": "random-4-0123abcd"})
+    asked: list[str] = []
+
+    def answer(case: Any, client: Any) -> str:
+        asked.append(case.id)
+        return "Hello."
+
+    system = CallableSystem(answer, name="bot")
+    with pytest.raises(InputError, match="there is no sample 'random-4-0123abcd'"):
+        evaluate(golden, system, run_id="r", as_of=DAY, progress="none", tier="full")
+    assert asked == []

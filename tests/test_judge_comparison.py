@@ -97,5 +97,28 @@ def test_bad_arguments_are_refused() -> None:
     frame = ratings(large=(noisy(3), 0.01, None))
     with pytest.raises(ValueError, match="`margin` must not be negative"):
         compare_judges(frame, scales={"tone": FIVE}, margin=-0.1)
-    with pytest.raises(ValueError, match="no judge 'huge' rated 'tone'"):
+    with pytest.raises(ValueError, match=r"no judge is called 'huge'\. There are: large"):
         compare_judges(frame, ["huge"], scales={"tone": FIVE})
+
+
+def test_each_axis_is_of_the_judges_that_rated_it() -> None:
+    both = ratings(large=(noisy(30), None, None), small=(noisy(60), None, None))
+    facts = ratings(large=(noisy(10), None, None)).assign(axis="facts")
+    frame = ratings_frame(pd.concat([both, facts]))
+    found = compare_judges(frame, ["small", "large"], scales={"tone": FIVE, "facts": FIVE})
+    assert found[["axis", "judge"]].to_numpy().tolist() == [
+        ["tone", "large"],
+        ["tone", "small"],
+        ["facts", "large"],
+    ]
+
+
+def test_a_judge_may_be_called_as_a_column_is() -> None:
+    named = compare_judges(
+        ratings(people=(noisy(60), None, None), item=(noisy(3), None, None)), scales={"tone": FIVE}
+    )
+    plain = compare_judges(
+        ratings(one=(noisy(60), None, None), other=(noisy(3), None, None)), scales={"tone": FIVE}
+    )
+    assert named["judge"].tolist() == ["item", "people"]
+    pd.testing.assert_frame_equal(named.drop(columns="judge"), plain.drop(columns="judge"))

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import papermill
 import pytest
 
@@ -15,12 +16,13 @@ from evalnb.evaluation import evaluate
 from evalnb.frames import to_records
 from evalnb.golden import GoldenSet, read_golden
 from evalnb.holdout import HOLDOUT
-from evalnb.results import new_run_folder, write_run
+from evalnb.ratings import AxisScale, ratings_frame
+from evalnb.results import latest_run, new_run_folder, write_run
 from evalnb.runs import Run
-from evalnb.study import Study
+from evalnb.study import Study, chosen
 from evalnb.suite_study import open_study, suite_study
 from evalnb.systems import load_system
-from tests.suites import REPOSITORY, copy_of_support
+from tests.suites import REPOSITORY, copy_of_support, make_suite
 
 NOTEBOOK = REPOSITORY / "notebooks" / "judge_agreement.ipynb"
 
@@ -97,11 +99,66 @@ def test_names_that_are_not_there_are_said_with_the_nearest() -> None:
         ({"judge": "ChatGPT_p9"}, r"no judge 'ChatGPT_p9' \(did you mean 'ChatGPT_p"),
         ({"axis": "relevanse"}, r"no axis 'relevanse' \(did you mean 'relevance'\?\)"),
         ({"judges": ["nobody"]}, "no judge 'nobody'. There are: ChatGPT_p1"),
+        ({"people": "humam_1"}, r"no person 'humam_1' \(did you mean 'human_1'\?\)"),
     ):
         with pytest.raises(InputError, match=message):
             open_study("hanna", **options)
     with pytest.raises(InputError, match=r"no public set 'trivia_qa' \(did you mean 'triviaqa'"):
         open_study("trivia_qa")
+
+
+def two_judges(people: str | None = None) -> Study:
+    """Two judges with an axis each and one that both rated; one of two people rated tone alone."""
+    axes = {"tone": ["one", "both"], "facts": ["other", "both"]}
+    people_of = {"tone": ["scripted-anna", "scripted-bo"], "facts": ["scripted-anna"]}
+    rows = [
+        {"item": str(n), "axis": axis, "rater": rater, "kind": kind, "value": 1 + n % top}
+        for axis in axes
+        for kind, raters_of in (("human", people_of), ("judge", axes))
+        for top, rater in enumerate(raters_of[axis], 3)
+        for n in range(30)
+    ]
+    scales = dict.fromkeys(axes, AxisScale((1, 2, 3, 4, 5)))
+    return Study("two", "Scripted.", ratings_frame(pd.DataFrame(rows)), scales, people=people)
+
+
+@pytest.mark.parametrize(
+    ("people", "judge", "axis", "kept", "left_out"),
+    [
+        (None, "", "", ["tone"], "Left out are facts, for want of verdicts of one."),
+        (None, "", "facts", ["facts"], "Left out are tone, for want of verdicts of other."),
+        (None, "both", "", ["tone", "facts"], None),
+        (
+            "scripted-bo",
+            "both",
+            "",
+            ["tone"],
+            "Left out are facts, for want of verdicts of both, or of ratings of scripted-bo.",
+        ),
+    ],
+)
+def test_a_judge_is_looked_at_on_the_axes_that_it_rated(
+    people: str | None, judge: str, axis: str, kept: list[str], left_out: str | None
+) -> None:
+    study = chosen(two_judges(people), judge=judge, axis=axis, judges=())
+    assert list(study.scales) == study.decided["axis"].tolist() == kept
+    assert study.axis == kept[0]
+    assert list(study.warnings) == ([] if left_out is None else [left_out])
+    assert set(study.statistics["axis"]) == set(study.ceiling["axis"]) == set(kept)
+    compared = study.compared(0.05).groupby("axis")["judge"].agg(list).to_dict()
+    rated = {"tone": {"one", "both"}, "facts": {"other", "both"}}
+    assert {name: set(found) for name, found in compared.items()} == {
+        name: rated[name] for name in kept
+    }
+
+
+def test_an_axis_that_the_judge_did_not_rate_is_said() -> None:
+    with pytest.raises(InputError, match="nothing to compare on facts, for want of verdicts of on"):
+        chosen(two_judges(), judge="one", axis="facts", judges=())
+    with pytest.raises(InputError, match=r"nothing to compare on tone, facts, .*of scripted-bo"):
+        chosen(two_judges("scripted-bo"), judge="other", axis="", judges=())
+    with pytest.raises(InputError, match=r"nothing to compare on better, .*levels have no median"):
+        open_study("pandalm", people="median")
 
 
 def test_a_suite_without_labels_says_what_it_needs() -> None:
@@ -167,6 +224,19 @@ def test_holdout_cases_are_not_shown_one_by_one(labelled: tuple[GoldenSet, int])
     shown = study.furthest(1000)
     assert len(shown)
     assert not {item.split(" ")[0] for item in shown["item"]} & hidden
+
+
+def test_a_run_of_another_suite_is_refused(labelled: tuple[GoldenSet, int], tmp_path: Path) -> None:
+    golden, _ = labelled
+    other = make_suite(tmp_path / "shop", [{"id": "a", "input": "Hello?", "must_contain": ["hi"]}])
+    folder = latest_run(golden)
+    append_label(
+        tmp_path / "shop" / "labels" / "scripted-anna.jsonl",
+        {"case_id": "a", "output_hash": "h", "rater": "scripted-anna", "axis": "politeness",
+         "value": 3, "action": "label", "at": "2026-12-01T12:00:00Z"},
+    )  # fmt: skip
+    with pytest.raises(InputError, match="is a run of support, not of shop"):
+        suite_study(other, [folder])
 
 
 def test_a_torn_line_of_labels_is_said(labelled: tuple[GoldenSet, int], tmp_path: Path) -> None:

@@ -45,8 +45,6 @@ def respond(labelling: Labelling, message: Mapping[str, Any]) -> dict[str, Any]:
         said = _done(labelling, message)
     except (InputError, ValueError) as problem:
         error = str(problem)
-    except OSError as problem:
-        error = f"{labelling.path}: {problem.strerror or problem}"
     return {"seq": message.get("seq"), "said": said, "error": error, "state": state_of(labelling)}
 
 

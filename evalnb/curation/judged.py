@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalnb.errors import InputError, nearest_name
+from evalnb.errors import InputError, name_hint
 from evalnb.frames import to_records
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def judge_of(scores: pd.DataFrame, scorer: str | None) -> str:
         )
     if scorer is None:
         raise InputError(f"several judges scored: say with `scorer` which of {', '.join(judges)}")
-    near = nearest_name(scorer, judges)
-    hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(judges)}."
-    raise InputError(f"no judge gave a score {scorer!r}. {hint}")
+    raise InputError(f"no judge gave a score {scorer!r}. {name_hint(scorer, judges)}")
 
 
 def levels_of(scores: pd.DataFrame, scorer: str) -> dict[tuple[str, int], str]:

@@ -12,7 +12,8 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from evalnb.curation.labels import PLACEHOLDER, LabelFile, check_rater
+from evalnb.curation.label_files import LabelFile
+from evalnb.curation.labels import PLACEHOLDER, append_label, check_rater
 from evalnb.curation.lots import lot
 from evalnb.jsontext import writable_text
 
@@ -305,7 +306,7 @@ class Labelling:
 
     def _write(self, records: Iterable[Mapping[str, Any]]) -> None:
         try:
-            self._file.append(*records)
+            append_label(self.path, *records)
         finally:
             self.catch_up()
 

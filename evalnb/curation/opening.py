@@ -11,6 +11,7 @@ from evalnb.curation.outputs import find_outputs, with_holdout
 from evalnb.curation.samples import read_sample
 from evalnb.curation.scales import suite_scales
 from evalnb.holdout import holdout_cases
+from evalnb.reports.text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +102,7 @@ def describe_labelling(labelling: Labelling) -> list[str]:
         lines += [f"    {problem}" for problem in problems]
     if labelling.is_anonymous:
         lines += ["  Nothing can be saved yet: set the parameter `rater` to who rates."]
-    return lines
+    return [visible(line) for line in lines]
 
 
 def _drawn(outputs: pd.DataFrame, sample: Sample, left_out: LeftOut) -> pd.DataFrame:

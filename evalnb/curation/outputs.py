@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from evalnb.baseline import read_baseline
 from evalnb.errors import InputError
 from evalnb.frames import SCORES
-from evalnb.holdout import HOLDOUT, count_look, holdout_cases, shown
+from evalnb.holdout import HOLDOUT, count_look, holdout_cases, shown, shown_run
 from evalnb.places import place
 from evalnb.results import latest_run, read_run, results_root
 
@@ -89,13 +89,11 @@ def without_holdout(golden: GoldenSet, rated: RatedRun) -> RatedRun:
     golden : the cases
     rated : any outputs
     """
-    return RatedRun(
-        rated.name,
-        rated.run_id,
-        shown(golden, rated.outputs),
-        shown(golden, rated.scores),
-        rated.folder,
-        rated.run,
+    return replace(
+        rated,
+        outputs=shown(golden, rated.outputs),
+        scores=shown(golden, rated.scores),
+        run=None if rated.run is None else shown_run(golden, rated.run),
     )
 
 

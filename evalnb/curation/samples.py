@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalnb.curation.labels import labels_folder
 from evalnb.curation.sampling import SAMPLES, Sample
-from evalnb.errors import InputError, Problem, nearest_name
+from evalnb.errors import InputError, Problem, name_hint
 from evalnb.frames import to_records
 from evalnb.jsontext import dump_json, read_lines, write_atomically
 
@@ -82,8 +82,7 @@ def read_sample(golden: GoldenSet, name: str) -> Sample:
     path = folder / f"{name}.jsonl"
     if not _ID.fullmatch(name) or not path.is_file():
         known = sorted(found.stem for found in folder.glob("*.jsonl"))
-        near = nearest_name(name, known)
-        hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(known) or 'none'}."
+        hint = name_hint(name, known)
         raise InputError(f"there is no sample {name!r} of {golden.settings.name}. {hint}")
     lines, problems = read_lines(path)
     if problems:

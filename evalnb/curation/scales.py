@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evalnb.errors import InputError, nearest_name
+from evalnb.errors import InputError, name_hint
 from evalnb.judges import Axis, package_axes, suite_judges
 from evalnb.judges.judge import AxesJudge, RubricJudge
 
@@ -147,9 +147,7 @@ def suite_scales(golden: GoldenSet, names: Sequence[str] = ()) -> tuple[Scale, .
     known = {**package, "rubric": rubric, "passed": scale_of(PASSED_AXIS), **own}
     for name in names:
         if name not in known:
-            near = nearest_name(name, list(known))
-            hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(known)}."
-            raise InputError(f"there is no axis {name!r}. {hint}")
+            raise InputError(f"there is no axis {name!r}. {name_hint(name, list(known))}")
     return tuple(known[name] for name in dict.fromkeys(names))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from evalnb.errors import InputError, nearest_name
+from evalnb.errors import InputError, name_hint, nearest_name
 from evalnb.imports import import_object, is_import_path
 from evalnb.judges.files import JudgeFile, Kind
 from evalnb.judges.judge import Judge, kind_of
@@ -54,9 +54,7 @@ def load_judge(golden: GoldenSet, name: str) -> Judge:
             file = JudgeFile(kind=kind)
             return kind_of(file)(name, file, golden.settings.judging.model)
     known = list(dict.fromkeys([*_PACKAGE, *(found.stem for found in _files(golden))]))
-    near = nearest_name(name, known)
-    hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(known)}."
-    raise InputError(f"there is no judge {name!r}. {hint}")
+    raise InputError(f"there is no judge {name!r}. {name_hint(name, known)}")
 
 
 def load_pairwise_judge(golden: GoldenSet, name: str = "pairwise") -> PairwiseJudge:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
+from evalnb.ratings import HUMAN, JUDGE, raters
 from evalnb.reports.numbers import (
     MISSING,
     count,
@@ -21,8 +23,11 @@ from evalnb.reports.tables import styled
 from evalnb.reports.views import records, words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pandas.io.formats.style import Styler
 
+    from evalnb.ratings import AxisScale
     from evalnb.study import Study
 
 __all__ = [
@@ -36,6 +41,10 @@ __all__ = [
     "statistics_table",
     "study_table",
 ]
+
+Row: TypeAlias = dict[str, Any]
+Columns: TypeAlias = "Mapping[str, Callable[[Row], Any]]"
+"""A table's columns, and what each shows of a row."""
 
 _MEANINGS = {
     "kappa_quadratic": "agreement beyond chance; being two levels off counts four times one",
@@ -78,28 +87,8 @@ _REASONS = {
 
 def study_table(study: Study) -> Styler:
     """Show what is compared: items, people, judges and missing values by axis."""
-    rows = []
-    for axis in study.scales:
-        on_axis = study.ratings[study.ratings["axis"] == axis]
-        by_kind = on_axis.groupby("kind", sort=False)["rater"].nunique()
-        own = on_axis[on_axis["rater"] == study.judge]
-        missing = own["na_reason"].dropna().value_counts()
-        rows.append(
-            {
-                "axis": axis,
-                "levels": ", ".join(
-                    study.scales[axis].name(level) for level in study.scales[axis].levels
-                ),
-                "items": on_axis["item"].nunique(),
-                "people": int(by_kind.get("human", 0)),
-                "judges": int(by_kind.get("judge", 0)),
-                "verdicts of the judge": int(own["value"].notna().sum()),
-                "missing": "; ".join(f"{n:,} {words(reason)}" for reason, n in missing.items())
-                or "none",
-            }
-        )
-    columns = ["axis", "levels", "items", "people", "judges", "verdicts of the judge", "missing"]
-    return styled(pd.DataFrame(rows, columns=columns), caption=f"{study.judge} and people")
+    rows = [_compared(study, axis, scale) for axis, scale in study.scales.items()]
+    return styled(pd.DataFrame(rows, columns=_COMPARED), caption=f"{study.judge} and people")
 
 
 def join_table(counts: pd.DataFrame) -> Styler:
@@ -119,30 +108,7 @@ def decision_table(decided: pd.DataFrame) -> Styler:
     ----------
     decided : as `evalnb.agreement.decisions` gives it
     """
-    rows = [
-        {
-            "axis": row["axis"],
-            "kappa": rate(row["estimate"]),
-            "95% interval": interval(row["ci_low"], row["ci_high"]),
-            "labels": row["n"],
-            "left out": row["n_left_out"],
-            "decision": row["decision"],
-            "labels still needed": _still_needed(row),
-            "note": _note(row),
-        }
-        for row in records(decided)
-    ]
-    columns = [
-        "axis",
-        "kappa",
-        "95% interval",
-        "labels",
-        "left out",
-        "decision",
-        "labels still needed",
-        "note",
-    ]
-    return styled(pd.DataFrame(rows, columns=columns), caption="May its verdicts be used?")
+    return styled(_written(decided, _DECISION), caption="May its verdicts be used?")
 
 
 def statistics_table(statistics: pd.DataFrame) -> Styler:
@@ -155,11 +121,11 @@ def statistics_table(statistics: pd.DataFrame) -> Styler:
     axes = list(statistics["axis"].unique())
     texts = {(row["metric"], row["axis"]): _estimate_text(row) for row in records(statistics)}
     rows = [
-        {
-            "statistic": words(metric),
-            **{axis: texts.get((metric, axis), MISSING) for axis in axes},
-            "what it says": _MEANINGS.get(metric, ""),
-        }
+        [
+            words(metric),
+            *(texts.get((metric, axis), MISSING) for axis in axes),
+            _MEANINGS.get(metric, ""),
+        ]
         for metric in sorted(statistics["metric"].unique(), key=_place)
     ]
     frame = pd.DataFrame(rows, columns=["statistic", *axes, "what it says"])
@@ -175,19 +141,10 @@ def ceiling_table(ceiling: pd.DataFrame) -> Styler:
     """
     texts = {(row["axis"], row["metric"]): _estimate_text(row) for row in records(ceiling)}
     rows = [
-        {
-            "axis": axis,
-            "two people": texts.get((axis, "human_human"), MISSING),
-            "judge and a person": texts.get((axis, "judge_human"), MISSING),
-            "judge less people": texts.get((axis, "difference"), MISSING),
-            "people's alpha": texts.get((axis, "krippendorff_alpha"), MISSING),
-        }
+        [axis, *(texts.get((axis, metric), MISSING) for metric in _CEILING)]
         for axis in ceiling["axis"].unique()
     ]
-    frame = pd.DataFrame(
-        rows,
-        columns=["axis", "two people", "judge and a person", "judge less people", "people's alpha"],
-    )
+    frame = pd.DataFrame(rows, columns=["axis", *_CEILING.values()])
     return styled(frame, caption="Kappa of two people, and of the judge with one")
 
 
@@ -205,35 +162,10 @@ def slice_table(slices: pd.DataFrame) -> Styler:
     """
     most = slices.groupby(["axis", "slice"], sort=False)["n"].rank("first", ascending=False)
     shown = slices[most <= _MAX_VALUES]
-    rows = [
-        {
-            "slice": row["slice"],
-            "value": row["value"],
-            "kappa": rate(row["kappa"]),
-            "95% interval": interval(row["ci_low"], row["ci_high"]),
-            "labels": row["n"],
-            "left out": row["n_left_out"],
-            "both the same": rate(row["exact_agreement"]),
-            "bias": difference(row["bias"]),
-            "note": _why(row["reason"]),
-        }
-        for row in records(shown)
-    ]
-    columns = [
-        "slice",
-        "value",
-        "kappa",
-        "95% interval",
-        "labels",
-        "left out",
-        "both the same",
-        "bias",
-        "note",
-    ]
     axis = ", ".join(slices["axis"].unique())
     left_out = len(slices) - len(shown)
     more = f"; {count(left_out, 'value')} with fewer labels not shown" if left_out else ""
-    return styled(pd.DataFrame(rows, columns=columns), caption=f"Agreement by slice: {axis}{more}")
+    return styled(_written(shown, _SLICE), caption=f"Agreement by slice: {axis}{more}")
 
 
 def disagreement_table(disagreements: pd.DataFrame) -> Styler:
@@ -265,30 +197,7 @@ def counting_table(counted: pd.DataFrame) -> Styler:
     ----------
     counted : as `evalnb.agreement.countings` gives it
     """
-    rows = [
-        {
-            "axis": row["axis"],
-            "judge": row["judge"],
-            "counting": row["counting"],
-            "verdicts": row["n"],
-            "left out": row["n_left_out"],
-            "both the same": _percent(row["exact_agreement"]),
-            "kappa": MISSING if pd.isna(row["kappa"]) else f"{row['kappa']:.4f}",
-            "95% interval": interval(row["ci_low"], row["ci_high"]),
-        }
-        for row in records(counted)
-    ]
-    columns = [
-        "axis",
-        "judge",
-        "counting",
-        "verdicts",
-        "left out",
-        "both the same",
-        "kappa",
-        "95% interval",
-    ]
-    return styled(pd.DataFrame(rows, columns=columns), caption="Unread verdicts, counted both ways")
+    return styled(_written(counted, _COUNTING), caption="Unread verdicts, counted both ways")
 
 
 def comparison_table(compared: pd.DataFrame) -> Styler:
@@ -298,40 +207,45 @@ def comparison_table(compared: pd.DataFrame) -> Styler:
     ----------
     compared : as `evalnb.judge_comparison.compare_judges` gives it
     """
-    rows = [
-        {
-            "axis": row["axis"],
-            "judge": row["judge"],
-            "kappa": rate(row["kappa"]),
-            "95% interval": interval(row["ci_low"], row["ci_high"]),
-            "labels": row["n"],
-            "less the best": "the best" if _is(row["best"]) else difference(row["difference"]),
-            "its interval": interval(row["difference_low"], row["difference_high"]),
-            "not worse": _yes_or_no(row["not_worse"]),
-            "a thousand verdicts": money(row["usd_per_1000"]),
-            "a verdict takes": milliseconds(row["latency_ms"]),
-            "take": "this one" if _is(row["cheapest_not_worse"]) else "",
-        }
-        for row in records(compared)
-    ]
-    columns = [
-        "axis",
-        "judge",
-        "kappa",
-        "95% interval",
-        "labels",
-        "less the best",
-        "its interval",
-        "not worse",
-        "a thousand verdicts",
-        "a verdict takes",
-        "take",
-    ]
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = _written(compared, _COMPARISON)
     unknown = [name for name in _PRICES if frame[name].isin([MISSING, ""]).all()]
     return styled(frame.drop(columns=unknown), caption="Judges on the same labels")
 
 
+_COMPARED = ["axis", "levels", "items", "people", "judges", "verdicts of the judge", "missing"]
+
+
+def _compared(study: Study, axis: str, scale: AxisScale) -> list[Any]:
+    rows = study.ratings[study.ratings["axis"] == axis]
+    own = rows[(rows["rater"] == study.judge) & (rows["kind"] == JUDGE)]
+    missing = own["na_reason"].dropna().value_counts()
+    return [
+        axis,
+        ", ".join(scale.name(level) for level in scale.levels),
+        rows["item"].nunique(),
+        len(raters(rows, HUMAN)),
+        len(raters(rows, JUDGE)),
+        int(own["value"].notna().sum()),
+        "; ".join(f"{n:,} {words(reason)}" for reason, n in missing.items()) or "none",
+    ]
+
+
+def _written(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    """Return a frame with these columns, row for row."""
+    rows = [[write(row) for write in columns.values()] for row in records(frame)]
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def _interval(row: Row) -> str:
+    return interval(row["ci_low"], row["ci_high"])
+
+
+_CEILING = {
+    "human_human": "two people",
+    "judge_human": "judge and a person",
+    "difference": "judge less people",
+    "krippendorff_alpha": "people's alpha",
+}
 _ALWAYS = ("item", "people", "judge")
 _PRICES = ("a thousand verdicts", "a verdict takes", "take")
 _MAX_VALUES = 20
@@ -342,7 +256,7 @@ def _place(metric: str) -> int:
     return known.index(metric) if metric in known else len(known)
 
 
-def _estimate_text(row: dict[str, Any]) -> str:
+def _estimate_text(row: Row) -> str:
     if pd.isna(row["estimate"]):
         return _why(row["reason"]) or MISSING
     if row["metric"] in _TESTS:
@@ -352,7 +266,7 @@ def _estimate_text(row: dict[str, Any]) -> str:
     return text if pd.isna(row["ci_low"]) else f"{text} ({interval(row['ci_low'], row['ci_high'])})"
 
 
-def _still_needed(row: dict[str, Any]) -> str:
+def _still_needed(row: Row) -> str:
     if pd.isna(row["next_grade"]):
         return MISSING
     if pd.isna(row["more_labels"]):
@@ -360,7 +274,7 @@ def _still_needed(row: dict[str, Any]) -> str:
     return f"about {number(row['more_labels'])} for {row['next_grade']}"
 
 
-def _note(row: dict[str, Any]) -> str:
+def _note(row: Row) -> str:
     warnings = row["warnings"] if isinstance(row["warnings"], list) else []
     notes = [_why(row["reason"]), *(_REASONS.get(name, words(name)) for name in warnings)]
     return "; ".join(dict.fromkeys(filter(None, notes)))
@@ -380,3 +294,49 @@ def _is(value: Any) -> bool:
 
 def _yes_or_no(value: Any) -> str:
     return MISSING if pd.isna(value) else "yes" if value else "not shown"
+
+
+_DECISION: Columns = {
+    "axis": itemgetter("axis"),
+    "kappa": lambda row: rate(row["estimate"]),
+    "95% interval": _interval,
+    "labels": itemgetter("n"),
+    "left out": itemgetter("n_left_out"),
+    "decision": itemgetter("decision"),
+    "labels still needed": _still_needed,
+    "note": _note,
+}
+_SLICE: Columns = {
+    "slice": itemgetter("slice"),
+    "value": itemgetter("value"),
+    "kappa": lambda row: rate(row["kappa"]),
+    "95% interval": _interval,
+    "labels": itemgetter("n"),
+    "left out": itemgetter("n_left_out"),
+    "both the same": lambda row: rate(row["exact_agreement"]),
+    "bias": lambda row: difference(row["bias"]),
+    "note": lambda row: _why(row["reason"]),
+}
+_COUNTING: Columns = {
+    "axis": itemgetter("axis"),
+    "judge": itemgetter("judge"),
+    "counting": itemgetter("counting"),
+    "verdicts": itemgetter("n"),
+    "left out": itemgetter("n_left_out"),
+    "both the same": lambda row: _percent(row["exact_agreement"]),
+    "kappa": lambda row: MISSING if pd.isna(row["kappa"]) else f"{row['kappa']:.4f}",
+    "95% interval": _interval,
+}
+_COMPARISON: Columns = {
+    "axis": itemgetter("axis"),
+    "judge": itemgetter("judge"),
+    "kappa": lambda row: rate(row["kappa"]),
+    "95% interval": _interval,
+    "labels": itemgetter("n"),
+    "less the best": lambda row: "the best" if _is(row["best"]) else difference(row["difference"]),
+    "its interval": lambda row: interval(row["difference_low"], row["difference_high"]),
+    "not worse": lambda row: _yes_or_no(row["not_worse"]),
+    "a thousand verdicts": lambda row: money(row["usd_per_1000"]),
+    "a verdict takes": lambda row: milliseconds(row["latency_ms"]),
+    "take": lambda row: "this one" if _is(row["cheapest_not_worse"]) else "",
+}

@@ -31,6 +31,8 @@ _REASONS = {"no_variance": "nothing varies", "too_few": "too few values"}
 _WARNINGS = {
     "constant_rater": "The judge or the people gave the same score throughout, so that the judge "
     "adds nothing to the labels.",
+    "drawn_by_other_scores": "The judge's levels are not those by which the labelled answers were "
+    "drawn, so that they are not weighted as they were drawn: draw and label a new sample.",
     "few_clusters": "Below 10 clusters the interval is itself uncertain.",
     "few_labels": "Few labels: have at least 5 of each verdict, and 20 in all for a mean.",
     "few_labels_for_tuning": "Below 200 labels an interval of ppi++ is too short: take ppi.",
@@ -40,6 +42,8 @@ _WARNINGS = {
     "leaves out what rarer differences would do.",
     "outside_range": "The corrected figure was beyond its range and was cut: the labels do not fit "
     "these verdicts well.",
+    "unreadable_labels": "Lines of the label files cannot be read and count for nothing: `evalnb "
+    "certify` names them.",
     "verdict_without_label": "A verdict has no label: label at least 5 of it.",
     "weak_correlation": "The judge follows people only weakly (correlation below 0.5).",
     "wider_than_labels": "The labels alone give a shorter interval: for the next ones, fix a lambda "

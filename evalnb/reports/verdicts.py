@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evalnb.certificates import USABLE
+from evalnb.certificates import COUNTING_GRADES
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import BY_PLAN, NaReason, to_records
 from evalnb.reports.correction_words import warning_sentence
@@ -75,7 +75,7 @@ def describe_certificate(certificate: Certificate) -> list[str]:
     name = f"judge {one_line(certificate.judge)} ({one_line(certificate.model)})"
     lines = [f"{name}, until {certificate.expires}, by {people}"]
     for scorer, evidence in certificate.axes.items():
-        counts = "counts" if evidence.grade in USABLE else "stays advice"
+        counts = "counts" if evidence.grade in COUNTING_GRADES else "stays advice"
         lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}")
     for scorer in dict.fromkeys(one.scorer for one in certificate.probes):
         said = [

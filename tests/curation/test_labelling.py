@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from evalnb.cases import Case
 from evalnb.curation.items import Item, items_to_rate, pairs_to_rate
+from evalnb.curation.label_files import LabelFile
 from evalnb.curation.labelling import Labelling
-from evalnb.curation.labels import LabelFile, append_label
+from evalnb.curation.labels import append_label
 from evalnb.curation.opening import describe_labelling, open_labelling
+from evalnb.curation.outputs import find_outputs, without_holdout
 from evalnb.curation.samples import write_sample
 from evalnb.curation.sampling import sample_for_rating
 from evalnb.curation.scales import Scale, scale_of, suite_scales
@@ -543,6 +545,29 @@ def test_the_newest_run_is_rated_without_its_holdout_cases(golden: GoldenSet) ->
         "  left out: 1 of holdout cases",
     ]
     assert "cases" not in read_looks(folder)["kind"].tolist()
+
+
+def test_who_tunes_sees_nothing_of_holdout_cases(golden: GoldenSet) -> None:
+    run_of(golden)
+    whole = find_outputs(golden)
+    assert whole.run is not None
+    shown = without_holdout(golden, whole)
+    assert shown.run is not None
+    for frame in (shown.outputs, shown.scores, shown.run.outputs, shown.run.results):
+        assert set(frame["case_id"]) == {f"case-{k}" for k in range(1, 6)}
+    assert "case-0" in set(whole.outputs["case_id"])
+
+
+def test_what_acts_unseen_is_seen_where_a_labelling_is_described(golden: GoldenSet) -> None:
+    folder = run_of(golden)
+    rating = open_labelling(golden, "scripted-anna", run=folder.name)
+    line = {"rater": "scripted-anna", "action": "\u202elabel", "at": "2026-05-31T09:00:00Z"}
+    rating.path.parent.mkdir()
+    rating.path.write_text(json.dumps(line, ensure_ascii=False) + "\n")
+    rating.catch_up()
+    (said,) = [line for line in describe_labelling(rating) if "`action`" in line]
+    assert "\u202e" not in said
+    assert "\ufffdlabel" in said
 
 
 def test_looking_at_holdout_cases_is_counted(golden: GoldenSet) -> None:

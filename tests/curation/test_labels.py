@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalnb.curation.label_files import LabelFile
 from evalnb.curation.labels import (
-    LabelFile,
     append_label,
     check_rater,
     label_path,
@@ -38,6 +39,13 @@ for number in range(count):
         "value": 3, "note": "x" * size, "action": "label", "at": "2026-05-31T09:00:00+00:00",
     } for axis in ("factual", "polite")))
     print(number, flush=True)
+"""
+
+FULL_DISK = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+sys.argv += ["one", "100", "10"]
+{WRITER}
 """
 
 
@@ -220,7 +228,8 @@ def test_what_a_kill_tore_off_costs_its_own_line_alone(
     is_torn = content[cut - 1 : cut] != b"\n" and content[cut : cut + 1] != b"\n"
     assert [problem.line for problem in torn.problems] == ([n_whole + 1] if is_torn else [])
 
-    torn.append(record("later", 9))
+    append_label(path, record("later", 9))
+    torn.catch_up()
 
     again = LabelFile(path).catch_up()
     assert again.actions == torn.actions
@@ -331,3 +340,41 @@ def test_what_cannot_be_written_is_said(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(InputError, match="the label was not saved"):
         append_label(path, record())
+
+
+def test_what_cannot_be_read_is_said(golden: GoldenSet, path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(
+        InputError, match=r"labels cannot be read\n.*scripted-anna.jsonl: cannot be"
+    ):
+        read_labels(golden)
+
+
+def test_a_longer_file_in_its_place_is_read_anew(path: Path) -> None:
+    append_label(path, record("a"))
+    file = LabelFile(path).catch_up()
+    merged = path.with_suffix(".new")
+    lines = [record("b", note="longer than the first line of the file was"), record("a")]
+    merged.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    merged.replace(path)
+    assert [action.rated[0] for action in file.catch_up().actions] == ["b", "a"]
+    assert file.problems == []
+
+
+def test_a_full_disk_is_said_and_what_comes_later_is_kept(golden: GoldenSet, path: Path) -> None:
+    written = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=False
+    )
+    assert "the label was not saved" in written.stderr.splitlines()[-2]
+    assert path.stat().st_size == 1000
+    append_label(path, record("later"))
+    labels, problems = read_labels(golden)
+    assert labels["case_id"].tolist()[-1] == "later"
+    n_axes = labels.groupby("case_id")["axis"].nunique().to_dict()
+    told = {f"one-{number}": 2 for number in written.stdout.split()}
+    # Of the action that did not fit, the line that did is there: the item is taken up again.
+    half = f"one-{len(told)}"
+    assert told
+    assert n_axes in ({**told, "later": 1}, {**told, half: 1, "later": 1})
+    (problem,) = problems
+    assert "is not JSON" in problem.message

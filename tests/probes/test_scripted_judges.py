@@ -1,7 +1,7 @@
 """Each probe finds the defect that is planted in a scripted judge, and stays quiet on the others.
 
 24 cases in four languages, what is unchanged judged twice, judges with 2% noise; 20 seeds a judge
-and 100 of the clean ones. Power is stated at 90%, the error rate at 5% over all probes of a judge.
+and 40 of the clean ones. Power is stated at 90%, the error rate at 5% over all probes of a judge.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 POWER = 0.9
-N_SEEDS, N_CLEAN = 20, 100
+N_SEEDS, N_CLEAN = 20, 40
 
 DEFECTS: list[tuple[Callable[..., Any], set[str]]] = [
     (scripted.loves_length, {"verbosity"}),

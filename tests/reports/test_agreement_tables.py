@@ -49,6 +49,13 @@ def test_statistics_stand_in_one_order_with_their_meaning() -> None:
     assert "" not in said[3:]
 
 
+def test_an_axis_may_be_called_as_a_column_is() -> None:
+    frame = ratings([1, 2, 3, 4, 5, 1], [1, 2, 3, 4, 5, 2], axis="statistic")
+    said = cells(tables.statistics_table(agreement(frame, "gpt", scales={"statistic": FIVE})))
+    assert said[:3] == ["statistic", "statistic", "what it says"]
+    assert said[3] == "kappa quadratic"
+
+
 def test_slices_with_the_most_labels_are_shown_and_the_others_counted() -> None:
     values = [str(number) for number in range(25) for _ in range(2)] + ["big"] * 10
     n = len(values)
