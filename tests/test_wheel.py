@@ -64,6 +64,13 @@ def test_the_wheel_carries_what_runs_and_no_more(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "evalnb/_notebooks/golden_run.ipynb" in names
     assert "evalnb/_notebooks/judge_agreement.ipynb" in names
+    assert {"evalnb/curation/form.js", "evalnb/curation/form.css"} <= set(names)
+    scaffold = REPOSITORY / "evalnb" / "scaffold"
+    assert {name for name in names if name.startswith("evalnb/scaffold/files/")} == {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in (scaffold / "files").rglob("*")
+        if path.is_file()
+    }
     data = [name for name in names if name.startswith("evalnb/datasets/")]
     assert sum(name.endswith(".gz") for name in data) == 4
     assert sum("/licences/" in name for name in data) == 3
