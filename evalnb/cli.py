@@ -498,8 +498,11 @@ def sample_for_rating(
     suite: Suite,
     n: Annotated[int, typer.Option("--n", min=1, help="How many answers people are to rate.")] = 50,
     by: Annotated[
-        Literal["random", "judge_score"],
-        typer.Option(help="All with one chance, or some of each level that a judge gave."),
+        Literal["random", "judge_score", "audit"],
+        typer.Option(
+            help="All with one chance; some of each level that a judge gave; or, beside the labels "
+            "that there are, those that make the corrected figures of a judge precise soonest."
+        ),
     ] = "random",
     scorer: Annotated[
         str | None, typer.Option(help="Whose levels, such as rubric, where several judges scored.")
@@ -521,9 +524,18 @@ def sample_for_rating(
     golden = evalnb.read_golden(_folder(suite))
     rated = curation.find_outputs(golden, run, results)
     drawn_from = rated if holdout else curation.without_holdout(golden, rated)
-    sample = curation.sample_for_rating(
-        drawn_from.outputs, drawn_from.scores, n=n, by=by, scorer=scorer, seed=seed
-    )
+    if by == "audit":
+        labels, problems = curation.read_labels(golden)
+        for problem in problems:
+            _say(f"  warning: {_printable(str(problem))}", err=True)
+        samples = curation.samples_of(golden, labels)
+        sample = curation.audit_sample(
+            drawn_from.outputs, drawn_from.scores, labels, samples, n=n, scorer=scorer, seed=seed
+        )
+    else:
+        sample = curation.sample_for_rating(
+            drawn_from.outputs, drawn_from.scores, n=n, by=by, scorer=scorer, seed=seed
+        )
     path = curation.write_sample(golden, sample)
     source = "the baseline" if rated.folder is None else f"run {rated.name}"
     _say(f"{golden.settings.name}: from {source}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb.curation.labels import read_labels
-from evalnb.curation.samples import read_sample
+from evalnb.curation.samples import samples_of
 from evalnb.frames import FrameSchema, to_records
 from evalnb.places import is_remote
 from evalnb.stats.corrected_means import corrected_mean
@@ -70,9 +70,7 @@ def corrected_by_labels(golden: GoldenSet, scores: pd.DataFrame) -> pd.DataFrame
     if not (golden.folder / "labels").is_dir():
         return CORRECTED.empty()
     labels, _ = read_labels(golden)
-    names = labels["sample"].dropna().unique()
-    samples = {str(name): read_sample(golden, str(name)) for name in names}
-    return corrected_scores(scores, labels, samples, golden.settings.judging)
+    return corrected_scores(scores, labels, samples_of(golden, labels), golden.settings.judging)
 
 
 def corrected_scores(

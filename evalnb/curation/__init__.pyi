@@ -1,4 +1,5 @@
 # ruff: noqa: TID252 - lazy_loader reads relative imports alone
+from .audits import audit_sample as audit_sample
 from .exchange import respond as respond
 from .exchange import state_of as state_of
 from .form import LabelForm as LabelForm
@@ -19,6 +20,7 @@ from .outputs import without_holdout as without_holdout
 from .samples import describe_sample as describe_sample
 from .samples import read_sample as read_sample
 from .samples import sample_id as sample_id
+from .samples import samples_of as samples_of
 from .samples import write_sample as write_sample
 from .sampling import Sample as Sample
 from .sampling import sample_for_rating as sample_for_rating

@@ -16,9 +16,18 @@ from evalnb.jsontext import dump_json, read_lines, write_atomically
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pandas as pd
+
     from evalnb.golden import GoldenSet
 
-__all__ = ["describe_sample", "read_sample", "sample_id", "sample_text", "write_sample"]
+__all__ = [
+    "describe_sample",
+    "read_sample",
+    "sample_id",
+    "sample_text",
+    "samples_of",
+    "write_sample",
+]
 
 _HEAD = tuple(field.name for field in fields(Sample) if field.name != "drawn")
 _ID = re.compile(r"[a-z][a-z0-9_-]{0,79}")
@@ -89,13 +98,34 @@ def read_sample(golden: GoldenSet, name: str) -> Sample:
         raise InputError("the sample cannot be used", [problem]) from error
 
 
+def samples_of(golden: GoldenSet, labels: pd.DataFrame) -> dict[str, Sample]:
+    """Read the samples that labels were drawn in, by name.
+
+    Raises
+    ------
+    InputError
+        If one is gone or damaged.
+    """
+    names = labels["sample"].dropna().unique()
+    return {str(name): read_sample(golden, str(name)) for name in names}
+
+
 def describe_sample(sample: Sample) -> list[str]:
     """Say what was drawn, what was left out, and how far so many labels go."""
-    what = "at random" if sample.by == "random" else f"by the levels of {sample.scorer}"
+    what = {
+        "random": "drawn at random",
+        "judge_score": f"drawn by the levels of {sample.scorer}",
+        "audit": f"to correct {sample.scorer} by",
+    }[sample.by]
     whole = sum(sample.strata.values())
-    lines = [f"{sample.n:,} of {whole:,} outputs, drawn {what}, seed {sample.seed}"]
+    lines = [f"{sample.n:,} of {whole:,} outputs, {what}, seed {sample.seed}"]
     counts = sample.drawn["stratum"].value_counts()
-    if sample.by == "judge_score":
+    if sample.by == "audit":
+        lines.append(
+            f"  besides {sample.n_labelled or 0:,} labels that there are: more where a level is "
+            "common and people contradict it"
+        )
+    if sample.by != "random":
         lines += [
             f"  level {name}: {counts.get(name, 0):,} of {size:,}, each with the chance "
             f"{counts.get(name, 0) / size:.3f}"
@@ -109,8 +139,7 @@ def describe_sample(sample: Sample) -> list[str]:
         (sample.n_unscored, f"without a score of {sample.scorer}"),
     )
     lines += [f"  left out: {count:,} {why}" for count, why in left_out if count]
-    lines += [f"  {_advice(sample.n)}"]
-    return lines
+    return [*lines, f"  {_advice(sample.n + (sample.n_labelled or 0))}"]
 
 
 def _advice(n: int) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from evalnb.curation.judged import distinct_outputs, judge_of, levels_of
 from evalnb.curation.lots import lot
-from evalnb.errors import InputError, nearest_name
+from evalnb.errors import InputError
 from evalnb.frames import FrameSchema, to_records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import pandas as pd
 
@@ -59,18 +60,20 @@ class Sample:
     n_missing : how many of them are NA
     n_equal : how many are equal to another output of their case
     n_unscored : how many the judge said nothing of; they are left out where its score decides
+    n_labelled : how many have a label that the draw builds on; they are left out of an audit
     """
 
     drawn: pd.DataFrame
     run_id: str | None
     seed: int
-    by: By
+    by: By | Literal["audit"]
     scorer: str | None
     strata: Mapping[str, int]
     n_outputs: int
     n_missing: int
     n_equal: int
     n_unscored: int = 0
+    n_labelled: int | None = None
 
     @property
     def n(self) -> int:
@@ -127,10 +130,10 @@ def sample_for_rating(
         raise ValueError(f"by must be 'random' or 'judge_score'. Got {by!r}.")
     rows = to_records(outputs)
     there = [row for row in rows if "na_reason" not in row and "output_hash" in row]
-    distinct = _distinct(there)
+    distinct = distinct_outputs(there)
     if by == "judge_score":
-        scorer = _judge(scores, scorer)
-        levels = _levels(scores, scorer)
+        scorer = judge_of(scores, scorer)
+        levels = levels_of(scores, scorer)
         strata = [levels.get((row["case_id"], row["repeat"])) for row in distinct]
     else:
         scorer = None
@@ -163,43 +166,6 @@ def sample_for_rating(
         n_equal=len(there) - len(distinct),
         n_unscored=strata.count(None),
     )
-
-
-def _distinct(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Keep one of the equal outputs of a case, that of the lowest repeat."""
-    kept: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: (row["case_id"], row["repeat"])):
-        kept.setdefault((row["case_id"], row["output_hash"]), row)
-    return list(kept.values())
-
-
-def _judge(scores: pd.DataFrame, scorer: str | None) -> str:
-    """Return whose scores count."""
-    judges = sorted(set(scores.loc[scores["tier"].eq("judge").fillna(value=False), "scorer"]))
-    if scorer is None and len(judges) == 1:
-        return str(judges[0])
-    if scorer in judges:
-        return str(scorer)
-    if not judges:
-        raise InputError(
-            "no judge scored these outputs, so that no level is known: take a run of the tier "
-            "`full`, or draw at random"
-        )
-    if scorer is None:
-        raise InputError(f"several judges scored: say with `scorer` which of {', '.join(judges)}")
-    near = nearest_name(scorer, judges)
-    hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(judges)}."
-    raise InputError(f"no judge gave a score {scorer!r}. {hint}")
-
-
-def _levels(scores: pd.DataFrame, scorer: str) -> dict[tuple[str, int], str]:
-    """Return the level that each output was given, where it was given one."""
-    rows = to_records(scores[scores["scorer"].eq(scorer).fillna(value=False)])
-    return {
-        (row["case_id"], row["repeat"]): f"{row.get('raw_value', row['value']):g}"
-        for row in rows
-        if "value" in row and "na_reason" not in row
-    }
 
 
 def _allotted(n: int, sizes: Mapping[str, int]) -> dict[str, int]:

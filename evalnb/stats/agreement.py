@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalnb.stats.alpha import alpha_row
 from evalnb.stats.chance import agreement_weights, chance_row, levels_chosen
+from evalnb.stats.correlations import correlation_row
 from evalnb.stats.estimates import Estimate, mean_interval, t_quantile, wilson
 from evalnb.stats.kappa_rows import kappa_max_row, kappa_row, with_figures
 from evalnb.stats.margins import margin_rows, two_level_rows
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evalnb.stats.alpha import AlphaMetric
+    from evalnb.stats.correlations import Correlation
 
 __all__ = ["agreement_statistics", "bias_by_level"]
 
@@ -58,10 +60,11 @@ def agreement_statistics(
         - `exact_agreement`, `within_one`: share of equal, and of equal or neighbouring, levels,
           with Wilson's interval; in clusters as if each had one verdict. `expected_agreement`: the
           share of equal levels that chance gives.
-        - `mean_absolute_difference`, and `bias`: judge less person, with a t interval (over
+        - `mean_absolute_difference`, and `bias`: judge less person, both with a t interval (over
           clusters where there are any) and `se`.
         - `spearman`, `kendall_tau_b`, `pearson`, and Lin's `concordance` with population moments,
-          which is quadratic kappa where levels are equally far apart.
+          which is quadratic kappa where levels are equally far apart; intervals as in
+          `evalnb.stats.correlations.correlation_row`, none of concordance.
         - `gwet_ac1`, `gwet_ac2`, `krippendorff_alpha_ordinal`, `_interval`, `_nominal`: see
           `evalnb.stats.raters`. `pabak`: (K p - 1) / (K - 1) of the exact agreement p over K levels
           and of its interval.
@@ -207,22 +210,24 @@ def _share(pairs: PairedRatings, hits: np.ndarray) -> Estimate:
 
 def _differences(pairs: PairedRatings) -> list[dict[str, Any]]:
     apart = _apart(pairs)
-    distance = {"metric": "mean_absolute_difference", "method": "mean"}
     if not pairs.n:
-        none = {"reason": "no_overlap"}
-        return [{**distance, **none}, {"metric": "bias", "method": "t", **none}]
+        none = {"method": "t", "reason": "no_overlap"}
+        return [{"metric": name, **none} for name in ("mean_absolute_difference", "bias")]
+    distance = _mean(np.abs(apart), pairs.clusters)
+    if distance["ci_low"] is not None:
+        distance["ci_low"] = max(distance["ci_low"], 0.0)
     return [
-        {**distance, "estimate": float(np.abs(apart).mean())},
-        {"metric": "bias", **_bias(apart, pairs.clusters)},
+        {"metric": "mean_absolute_difference", **distance},
+        {"metric": "bias", **_mean(apart, pairs.clusters)},
     ]
 
 
-def _bias(apart: np.ndarray, clusters: np.ndarray | None) -> dict[str, Any]:
+def _mean(apart: np.ndarray, clusters: np.ndarray | None) -> dict[str, Any]:
     if clusters is None:
         row = {**_mean_row(apart), "method": "t"}
         spread = float(apart.std(ddof=1)) if len(apart) > 1 else math.nan
         return row if math.isnan(spread) else {**row, "se": spread / math.sqrt(len(apart))}
-    row = {"estimate": float(apart.mean()), "method": "t over clusters"}
+    row = {"estimate": float(apart.mean()), "ci_low": None, "method": "t over clusters"}
     _, which = np.unique(clusters, return_inverse=True)
     sums = np.bincount(which, weights=apart - apart.mean())
     n_clusters = len(sums)
@@ -247,26 +252,26 @@ def _mean_row(values: np.ndarray) -> dict[str, Any]:
 
 
 def _correlations(pairs: PairedRatings) -> list[dict[str, Any]]:
-    names = ("spearman", "kendall_tau_b", "pearson", "concordance")
+    names: tuple[Correlation, ...] = ("spearman", "kendall_tau_b", "pearson")
+    lin = {"metric": "concordance", "method": "population moments"}
     reason = pairs.why_none
     if reason:
-        return [{"metric": name, "reason": reason} for name in names]
+        return [*({"metric": name, "reason": reason} for name in names), {**lin, "reason": reason}]
+    if pairs.is_constant:
+        return [
+            *({"metric": name, "reason": "constant_rater"} for name in names),
+            {**lin, "estimate": 0.0, "warnings": ["constant_rater"]},
+        ]
     x, y = pairs.scale.numbers[pairs.first], pairs.scale.numbers[pairs.second]
     moments = float(x.var() + y.var() + (x.mean() - y.mean()) ** 2)
     covariance = float(((x - x.mean()) * (y - y.mean())).mean())
-    lin = {"metric": "concordance", "estimate": 2 * covariance / moments}
-    if pairs.is_constant:
-        return [
-            *({"metric": name, "reason": "constant_rater"} for name in names[:-1]),
-            {**lin, "estimate": 0.0, "warnings": ["constant_rater"]},
-        ]
-    from scipy.stats import kendalltau, spearmanr
-
+    independent = pairs.clusters is None
+    ranks, values = (pairs.first, pairs.second), (x, y)
     return [
-        {"metric": "spearman", "estimate": float(spearmanr(pairs.first, pairs.second)[0])},
-        {"metric": "kendall_tau_b", "estimate": float(kendalltau(pairs.first, pairs.second)[0])},
-        {"metric": "pearson", "estimate": covariance / float(x.std() * y.std())},
-        lin,
+        correlation_row("spearman", *ranks, independent=independent),
+        correlation_row("kendall_tau_b", *ranks, independent=independent),
+        correlation_row("pearson", *values, independent=independent),
+        {**lin, "estimate": 2 * covariance / moments},
     ]
 
 

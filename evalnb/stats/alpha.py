@@ -43,6 +43,8 @@ def alpha_row(
     scale : None for values of no scale, which take the metric `interval`
     metric, clusters, seed, interval : as `evalnb.stats.raters.krippendorff_alpha` takes them
     """
+    if metric == "ratio" and scale is not None and scale.numbers.min() < 0:
+        raise ValueError(f"the metric 'ratio' needs levels from 0 on. Got {scale.levels}.")
     usable = _there(items, scale).sum(axis=1) > 1
     row = {
         "metric": f"krippendorff_alpha_{metric}",

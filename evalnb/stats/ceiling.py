@@ -10,7 +10,7 @@ import numpy as np
 
 from evalnb.stats.kappa_rows import with_figures
 from evalnb.stats.kappa_tables import kappas
-from evalnb.stats.resampling import Patterns, bootstrap, jackknife, quantiles
+from evalnb.stats.resampling import Patterns, bootstrap, jackknife, percentile_interval
 from evalnb.stats.scales import Scale, cluster_numbers, rated_items
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["human_ceiling"]
 
 _NAMES = ("human_human", "judge_human", "difference")
-_NO_SPREAD = 1e-9
 
 
 def human_ceiling(
@@ -152,7 +151,4 @@ def _estimate(means: _Means, column: int, estimate: float, drawn: np.ndarray) ->
         "estimate": float(estimate),
         "se": jackknife(means.patterns, lambda counts: means(counts)[:, column]),
     }
-    low, high = quantiles(drawn, 0.025, 0.975)
-    if low is None or high is None or high - low < _NO_SPREAD:
-        return {**found, "reason": "no_variance"}
-    return {**found, "ci_low": low, "ci_high": high}
+    return found | percentile_interval(drawn)

@@ -8,7 +8,7 @@ import numpy as np
 
 from evalnb.frames import METRICS
 from evalnb.stats.estimates import wilson
-from evalnb.stats.resampling import Patterns, bootstrap, quantiles
+from evalnb.stats.resampling import Patterns, bootstrap, percentile_interval
 from evalnb.stats.scales import PairedRatings, paired_ratings
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def classification_statistics(
         Means over the levels that occur on either side, each counting alike. NA `no_overlap`
         without a common item. Where a level occurs on one side only, its precision or recall is
         undefined and so is the mean: NA `no_relevant`; its F1 is 0. Intervals are Wilson's for
-        accuracy, else percentiles of resampled items, of which those count where it is defined.
+        accuracy, else percentiles of resampled items, of which those count where it is defined; an
+        interval alone is NA `too_few` for one item, `no_variance` where resamples do not differ.
 
     References
     ----------
@@ -88,7 +89,8 @@ def scott_pi(
     Returns
     -------
     a metrics frame of one row, `scott_pi`, in [-1, 1]
-        NA `no_overlap`, `too_few` or `one_category` as kappa is; percentiles of 10,000 resamples.
+        NA `no_overlap`, `too_few` or `one_category` as kappa is; percentiles of 10,000 resamples,
+        NA `no_variance` where these do not differ, as at perfect agreement.
 
     References
     ----------
@@ -106,10 +108,8 @@ def scott_pi(
         return METRICS.build([{**row, "method": _PERCENTILES, "reason": pairs.why_none}])
     size = len(pairs.scale.levels)
     estimate = float(_pis(pairs.table.reshape(1, -1), size)[0])
-    low, high = quantiles(_resampled(pairs, _pis, seed), 0.025, 0.975)
-    return METRICS.build(
-        [{**row, "estimate": estimate, "ci_low": low, "ci_high": high, "method": _PERCENTILES}]
-    )
+    interval = percentile_interval(_resampled(pairs, _pis, seed))
+    return METRICS.build([{**row, "estimate": estimate, "method": _PERCENTILES, **interval}])
 
 
 def _macro_rows(pairs: PairedRatings, seed: int) -> list[dict[str, Any]]:
@@ -124,16 +124,11 @@ def _macro_rows(pairs: PairedRatings, seed: int) -> list[dict[str, Any]]:
         if np.isnan(estimates[column]):
             rows.append({"metric": name, "method": _PERCENTILES, "reason": "no_relevant"})
             continue
-        low, high = quantiles(resampled[:, column], 0.025, 0.975)
-        rows.append(
-            {
-                "metric": name,
-                "estimate": float(estimates[column]),
-                "ci_low": low,
-                "ci_high": high,
-                "method": _PERCENTILES,
-            }
-        )
+        interval = percentile_interval(resampled[:, column])
+        if pairs.n < 2:
+            interval = {"reason": "too_few"}
+        figure = {"estimate": float(estimates[column]), "method": _PERCENTILES}
+        rows.append({"metric": name, **figure, **interval})
     return rows
 
 

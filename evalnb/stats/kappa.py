@@ -55,7 +55,7 @@ def cohen_kappa(
         How the interval comes: by the t or the normal quantile on the scale of atanh, by the
         normal quantile on the scale of kappa (too narrow for few items), or as percentiles of
         10,000 resamples. Where all pairs agree, the interval is that of the disagreements that so
-        few items can have missed, whatever the method.
+        few items can have missed, whatever the method. Only that by "wald" may reach beyond 1.
     clusters : the conversation of each item
         With it the interval is that of a bootstrap over clusters, whatever the method, as the
         others take items to be independent. An item without one stands for itself.
@@ -67,14 +67,17 @@ def cohen_kappa(
         `estimate` is at most 1, which is full agreement; 0 is what chance gives. NA `no_overlap`
         without a common item, `too_few` with one, `one_category` where both use one same level.
         Where one rater uses a single level kappa is 0 whatever the other says: the estimate has the
-        warning `constant_rater` and no interval. `few_clusters` warns of less than 10. `se` is the
-        standard error for many independent items.
+        warning `constant_rater` and no interval. The interval alone is NA `no_variance` where no
+        method shows any spread, as where raters differ on every item. `few_clusters` warns of less
+        than 10. `se` is the standard error for many independent items.
 
     Raises
     ------
     ValueError
         If a value is none of the levels, lengths differ, the levels make no scale, or weights or
         method are unknown.
+    TypeError
+        If ratings or levels stand in no order, as a set or a mapping.
 
     References
     ----------
@@ -196,14 +199,21 @@ def labels_needed(
     -------
     labels in all, if kappa and its spread stay as they are
         None where kappa is NA or at or below the threshold, as no number is enough then; and where
-        the standard error is 0 and no `ci_low` tells.
+        the standard error is not finite, or 0 and no `ci_low` tells.
+
+    Raises
+    ------
+    ValueError
+        If the threshold is not in (-1, 1).
 
     Examples
     --------
     >>> labels_needed(0.78, 0.085, 24, 0.60), labels_needed(0.78, 0.085, 24, 0.80)
     (36, None)
     """
-    if any(map(pd.isna, (kappa, se, n))) or n < 1 or kappa <= threshold:
+    if not -1 < threshold < 1:
+        raise ValueError(f"`threshold` must lie between -1 and 1. Got {threshold}.")
+    if any(map(pd.isna, (kappa, se, n))) or n < 1 or kappa <= threshold or math.isinf(se):
         return None
     if kappa >= 1 or se <= 0:
         return _labels_in_agreement(n, threshold, ci_low)
@@ -241,7 +251,7 @@ def agreement_grade(
     Raises
     ------
     ValueError
-        If the lower end is above the upper one.
+        If the lower end is above the upper one, or `usable` above `strong`.
 
     References
     ----------
@@ -253,6 +263,8 @@ def agreement_grade(
     >>> agreement_grade(0.82, 0.95), agreement_grade(0.74, 0.93), agreement_grade(0.55, 0.83)
     ('strong', 'usable', 'revise')
     """
+    if usable > strong:
+        raise ValueError(f"`usable` is at most `strong`. Got {usable} and {strong}.")
     if ci_low is None or pd.isna(ci_low):
         return "revise"
     if ci_high is not None and not pd.isna(ci_high) and ci_low > ci_high:

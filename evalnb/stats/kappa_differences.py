@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["kappa_difference"]
 
+_NO_SPREAD = 1e-9
+
 
 def kappa_difference(
     human: Iterable[Any],
@@ -52,17 +54,22 @@ def kappa_difference(
         `not_worse` beside both whether the bound is above -`margin`; NA where it is undefined.
         All are NA `no_overlap`, `too_few` or `one_category` as kappa is. Two judges of which
         every verdict is the same differ by 0, as far as so few items can tell: the interval is
-        that of the disagreements that may have been missed, with the warning `no_variance`.
+        that of the disagreements that may have been missed, with the warning `no_variance`. Where
+        people, or both judges, are constant, both kappas are 0 whatever the others say: interval,
+        bound and `not_worse` are NA `constant_rater`. They are NA `no_variance` where no resample
+        says anything else. One constant judge is a warning, `constant_rater`.
 
     Raises
     ------
     ValueError
-        As `cohen_kappa` has it.
+        As `cohen_kappa` has it; or if `margin` is no number from 0 on.
 
     References
     ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 11 and 13.
     """
+    if not margin >= 0:
+        raise ValueError(f"`margin` must be a number from 0 on. Got {margin!r}.")
     scale = Scale.of(levels)
     codes = [
         scale.codes(human, "`human`"),
@@ -119,6 +126,17 @@ class _Three:
         """Whether every verdict of the two judges is the same."""
         return np.array_equal(self.codes[:, 1], self.codes[:, 2])
 
+    @property
+    def constant(self) -> np.ndarray:
+        """Which of the person and the two judges use one level throughout."""
+        return np.asarray(np.ptp(self.codes, axis=0) == 0)
+
+    @property
+    def is_always_0(self) -> bool:
+        """Whether constant raters make both kappas 0 whatever the others say."""
+        human, judge_a, judge_b = self.constant
+        return bool(human or (judge_a and judge_b))
+
     def difference_rows(self, weights: Weights, margin: float, seed: int) -> list[dict[str, Any]]:
         """Return the rows of the difference and of its lower bound."""
         text = "bootstrap" if self.clusters is None else "bootstrap over clusters"
@@ -127,14 +145,20 @@ class _Three:
             shared["reason"] = self.why_none
             return [{"metric": name, **shared} for name in ("difference", "lower_one_sided")]
         found = _Difference(Patterns.of(self.codes, self.clusters), self.scale, weights)
-        if self.is_same:
-            ends: tuple[float | None, ...] = self._missed(weights)
-            shared |= {"method": "exact bound at equal verdicts", "warnings": ["no_variance"]}
+        warnings = ["constant_rater"] if self.constant.any() else []
+        ends: tuple[float | None, ...] = (None, None, None)
+        if self.is_always_0:
+            shared["reason"] = "constant_rater"
+        elif self.is_same:
+            ends = self._missed(weights)
+            shared["method"] = "exact bound at equal verdicts"
+            warnings.append("no_variance")
         else:
-            values = bootstrap(found.patterns, found, seed=seed)
-            ends = quantiles(values, 0.025, 0.05, 0.975)
+            ends = _ends(bootstrap(found.patterns, found, seed=seed))
+            shared["reason"] = "no_variance" if ends[0] is None else None
         low, bound, high = ends
-        shared["not_worse"] = bound is not None and bound > -margin
+        shared["warnings"] = warnings or None
+        shared["not_worse"] = pd.NA if bound is None else bound > -margin
         estimate = {
             "estimate": float(found(found.patterns.counts[None, :])[0]),
             "ci_low": low,
@@ -154,6 +178,14 @@ class _Three:
             min(disagreement_upper(pairs.n_units, level) / expected, 2.0) for level in (0.975, 0.95)
         )
         return -both, -one, both
+
+
+def _ends(values: np.ndarray) -> tuple[float | None, ...]:
+    """Return the ends of the interval and, between them, the bound; None where nothing varies."""
+    low, bound, high = quantiles(values, 0.025, 0.05, 0.975)
+    if low is None or high is None or high - low < _NO_SPREAD:
+        return None, None, None
+    return low, bound, high
 
 
 @dataclass(frozen=True)

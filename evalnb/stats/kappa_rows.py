@@ -10,7 +10,7 @@ import numpy as np
 from evalnb.frames import METRICS
 from evalnb.stats.estimates import Estimate
 from evalnb.stats.kappa_tables import KappaTable, Method, kappas
-from evalnb.stats.resampling import Patterns, bootstrap, quantiles
+from evalnb.stats.resampling import Patterns, percentiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,9 @@ def kappa_row(
     pairs: PairedRatings, weights: Weights, *, method: Method = "fisher_t", seed: int = 0
 ) -> dict[str, Any]:
     """Return the row of kappa for ratings that are paired already; see `cohen_kappa`."""
+    if method not in get_args(Method):
+        allowed = ", ".join(map(repr, get_args(Method)))
+        raise ValueError(f"`method` must be one of {allowed}. Got {method!r}.")
     shared = {"metric": kappa_name(weights), "n": pairs.n, "n_left_out": pairs.n_left_out}
     if pairs.why_none:
         KappaTable.of(pairs, weights)
@@ -106,15 +109,7 @@ def _interval(pairs: PairedRatings, weights: Weights, method: Method, seed: int)
     Parameters
     ----------
     pairs : of two items or more and two levels or more
-
-    Raises
-    ------
-    ValueError
-        If there is no such method.
     """
-    if method not in get_args(Method):
-        allowed = ", ".join(map(repr, get_args(Method)))
-        raise ValueError(f"`method` must be one of {allowed}. Got {method!r}.")
     table = KappaTable.of(pairs, weights)
     if pairs.is_constant:
         return _without_interval(table, method, "constant_rater")
@@ -123,8 +118,7 @@ def _interval(pairs: PairedRatings, weights: Weights, method: Method, seed: int)
     if table.is_perfect:
         return _Interval(table.perfect_interval(pairs.n_units), _EXACT)
     if pairs.clusters is not None or method == "bootstrap":
-        text = method if pairs.clusters is None else _OVER_CLUSTERS
-        return _Interval(_bootstrapped(pairs, table, seed), text)
+        return _bootstrapped(pairs, table, seed)
     found = table.interval(method)
     return _Interval(found, method, "no_variance" if found.ci_low is None else None)
 
@@ -133,10 +127,14 @@ def _without_interval(table: KappaTable, method: str, reason: str) -> _Interval:
     return _Interval(Estimate(table.kappa, None, None), method, reason)
 
 
-def _bootstrapped(pairs: PairedRatings, table: KappaTable, seed: int) -> Estimate:
+def _bootstrapped(pairs: PairedRatings, table: KappaTable, seed: int) -> _Interval:
     patterns = Patterns.of(np.column_stack([pairs.first, pairs.second]), pairs.clusters)
     first, second = patterns.rows.T
-    values = bootstrap(
-        patterns, lambda counts: kappas(counts, first, second, table.disagreement), seed=seed
+    found = percentiles(
+        patterns, lambda counts: kappas(counts, first, second, table.disagreement), seed
     )
-    return Estimate(table.kappa, *quantiles(values, 0.025, 0.975))
+    return _Interval(
+        Estimate(table.kappa, found.get("ci_low"), found.get("ci_high")),
+        "bootstrap" if pairs.clusters is None else _OVER_CLUSTERS,
+        found.get("reason"),
+    )

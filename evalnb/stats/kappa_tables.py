@@ -20,6 +20,7 @@ Method: TypeAlias = Literal["fisher_t", "fisher_z", "wald", "bootstrap"]
 _Z_975 = 1.959963984540054
 _NO_ERROR = 1e-9
 """A standard error below this is one of 0."""
+_MOST_CELLS = 2_000
 
 
 def kappas(
@@ -38,12 +39,23 @@ def kappas(
     1 - observed / expected disagreement; NaN where no disagreement is expected
         Sums are of whole numbers: kappa of a constant rater is 0 and no rounding error.
     """
-    size = len(disagreement)
-    rows, columns = counts @ np.eye(size)[first], counts @ np.eye(size)[second]
-    observed = counts @ disagreement[first, second]
-    expected = ((rows @ disagreement) * columns).sum(axis=1)
+    rows = _product(counts, np.eye(len(disagreement))[first])
+    columns = _product(counts, disagreement[second])
+    observed = _product(counts, disagreement[first, second][:, None])[:, 0]
+    expected = (rows * columns).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(expected > 0, 1 - counts.sum(axis=1) * observed / expected, np.nan)
+
+
+def _product(counts: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return the product of two matrices.
+
+    BLAS takes several threads, which wait for each other where cores are busy: a small product is
+    sooner done without.
+    """
+    if matrix.size > _MOST_CELLS:
+        return np.asarray(counts @ matrix)
+    return np.einsum("tp,pl->tl", counts, matrix)
 
 
 def disagreement_upper(n: int, level: float = 0.975) -> float:
@@ -110,9 +122,10 @@ class KappaTable:
         observed = float((weights * shares).sum())
         expected = float(rows @ weights @ columns)
         means = (weights @ columns)[:, None] + (rows @ weights)[None, :]
-        squares = shares * (weights * (1 - expected) - means * (1 - observed)) ** 2
-        variance = float(squares.sum()) - (observed * expected - 2 * expected + observed) ** 2
-        return math.sqrt(max(variance, 0.0) / self.n) / (1 - expected) ** 2
+        parts = weights * (1 - expected) - means * (1 - observed)
+        mean = observed * expected - 2 * expected + observed
+        variance = float((shares * (parts - mean) ** 2).sum())
+        return math.sqrt(variance / self.n) / (1 - expected) ** 2
 
     def interval(self, method: Method) -> Estimate:
         """Return kappa with an analytic interval, undefined where the standard error is 0."""

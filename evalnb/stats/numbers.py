@@ -6,18 +6,20 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from evalnb.frames import METRICS
+from evalnb.stats.correlations import correlation_row
 from evalnb.stats.estimates import t_quantile
-from evalnb.stats.scales import cluster_numbers
+from evalnb.stats.scales import cluster_numbers, in_order
+from evalnb.stats.values import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pandas as pd
+
 __all__ = ["number_statistics"]
 
-_Z_975 = 1.959963984540054
 _NO_SPREAD = 1e-9
 """A standard error below this is one of 0."""
 
@@ -44,11 +46,14 @@ def number_statistics(
         on the scale of atanh, NA `too_few` for fewer than five items or with clusters, and
         `no_variance` for perfect order.
 
+    Raises
+    ------
+    ValueError
+        If a rating is no finite number, or lengths differ.
+
     References
     ----------
-    Intervals: Bonett & Wright (2000), Psychometrika 65(1), doi:10.1007/BF02294183, for Spearman;
-    Fieller, Hartley & Pearson (1957), Biometrika 44(3/4), doi:10.1093/biomet/44.3-4.470, for
-    Kendall.
+    Intervals of correlations: see `evalnb.stats.correlations.correlation_row`.
 
     Examples
     --------
@@ -56,27 +61,31 @@ def number_statistics(
     >>> found.set_index("metric")["estimate"].round(2).to_dict()  # doctest: +NORMALIZE_WHITESPACE
     {'mean_absolute_difference': 0.4, 'bias': 0.0, 'spearman': 0.9, 'kendall_tau_b': 0.8}
     """
-    numbers = [
-        pd.Series(list(side), dtype="Float64").to_numpy(dtype="float64", na_value=np.nan)
-        for side in (first, second)
+    sides = [
+        numbers(list(in_order(side, f"`{name}`")), name)
+        for name, side in (("first", first), ("second", second))
     ]
-    if len(numbers[0]) != len(numbers[1]):
+    if len(sides[0]) != len(sides[1]):
         raise ValueError(
-            f"both raters rate the same items. Got {len(numbers[0])} and {len(numbers[1])} ratings."
+            f"both raters rate the same items. Got {len(sides[0])} and {len(sides[1])} ratings."
         )
-    both = ~np.isnan(numbers[0]) & ~np.isnan(numbers[1])
-    one, other = (side[both] for side in numbers)
+    both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])
+    one, other = (side[both] for side in sides)
     shared = {"n": int(both.sum()), "n_left_out": int((~both).sum())}
     groups = None if clusters is None else cluster_numbers(clusters, len(both))[both]
     apart = other - one
     independent = groups is None
     rows = [
-        {"metric": "mean_absolute_difference", **_mean(np.abs(apart), groups)},
+        {"metric": "mean_absolute_difference", **_not_below_0(_mean(np.abs(apart), groups))},
         {"metric": "bias", **_mean(apart, groups)},
-        {"metric": "spearman", **_correlation("spearman", one, other, independent)},
-        {"metric": "kendall_tau_b", **_correlation("kendall_tau_b", one, other, independent)},
+        correlation_row("spearman", one, other, independent=independent),
+        correlation_row("kendall_tau_b", one, other, independent=independent),
     ]
     return METRICS.build({**row, **shared} for row in rows)
+
+
+def _not_below_0(row: dict[str, Any]) -> dict[str, Any]:
+    return row if "ci_low" not in row else {**row, "ci_low": max(row["ci_low"], 0.0)}
 
 
 def _mean(values: np.ndarray, clusters: np.ndarray | None) -> dict[str, Any]:
@@ -96,30 +105,3 @@ def _mean(values: np.ndarray, clusters: np.ndarray | None) -> dict[str, Any]:
         return {**row, "estimate": mean, "reason": "no_variance"}
     half = t_quantile(n_units - 1) * error
     return {**row, "estimate": mean, "ci_low": mean - half, "ci_high": mean + half}
-
-
-def _correlation(
-    name: str, one: np.ndarray, other: np.ndarray, independent: bool
-) -> dict[str, Any]:
-    from scipy.stats import kendalltau, spearmanr
-
-    n = len(one)
-    row = {"method": "normal on the scale of atanh"}
-    if n < 2:
-        return {**row, "reason": "too_few" if n else "no_overlap"}
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
-        return {**row, "reason": "no_variance"}
-    function = spearmanr if name == "spearman" else kendalltau
-    found = float(function(one, other).statistic)
-    if n < 5 or not independent:
-        return {**row, "estimate": found, "reason": "too_few"}
-    if abs(found) > 1 - 1e-9:
-        return {**row, "estimate": found, "reason": "no_variance"}
-    variance = (1 + found**2 / 2) / (n - 3) if name == "spearman" else 0.437 / (n - 4)
-    centre, half = math.atanh(found), _Z_975 * math.sqrt(variance)
-    return {
-        **row,
-        "estimate": found,
-        "ci_low": math.tanh(centre - half),
-        "ci_high": math.tanh(centre + half),
-    }

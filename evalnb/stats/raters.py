@@ -12,6 +12,7 @@ from evalnb.stats.ceiling import human_ceiling
 from evalnb.stats.chance import agreement_weights, chance_row, levels_chosen
 from evalnb.stats.kappa_rows import with_figures
 from evalnb.stats.scales import Scale, Weights, cluster_numbers, rated_items
+from evalnb.stats.values import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +62,7 @@ def krippendorff_alpha(
     Raises
     ------
     ValueError
-        If a value is none of the levels, or the metric is unknown or needs levels.
+        If a value is none of the levels, or the metric is unknown, needs levels, or levels from 0.
 
     References
     ----------
@@ -107,10 +108,11 @@ def gwet_ac(
     -------
     a metrics frame of one row with a column `se`: `gwet_ac1`, `gwet_ac2` or `gwet_ac2_linear`
         `n` counts items with two ratings or more. Items with one rating tell how often levels are
-        used, no more. The interval is of percentiles of 10,000 resamples of items; where all
-        raters agree, that of the disagreements that may have been missed. `se` is Gwet's, for
-        these raters. NA `no_overlap` or `too_few` as alpha is; where all use one same level it is
-        1 with the warning `one_category`.
+        used, no more. `estimate` is at most 1, and below -1 where few items are rated far apart.
+        The interval is of percentiles of 10,000 resamples of items; where all raters agree, that of
+        the disagreements that may have been missed. `se` is Gwet's, for these raters. NA
+        `no_overlap` or `too_few` as alpha is; where all use one same level it is 1 with the warning
+        `one_category`.
 
     References
     ----------
@@ -220,11 +222,15 @@ def _beyond_chance(
 
 def _numbers(ratings: Any) -> np.ndarray:
     frame = pd.DataFrame(ratings)
-    return frame.apply(pd.to_numeric).astype("Float64").to_numpy(dtype="float64", na_value=np.nan)
+    if frame.empty:
+        return np.empty(frame.shape)
+    return np.column_stack([numbers(frame[name], "ratings") for name in frame])
 
 
 def _counts(ratings: Any) -> np.ndarray:
-    found = pd.DataFrame(ratings).to_numpy(dtype="float64")
+    found = _numbers(ratings)
+    if not len(found):
+        return np.zeros((0, 2), dtype="int64")
     if found.shape[1] < 2 or not (found >= 0).all() or (found % 1).any():
         raise ValueError(
             "without `levels` a row has how many raters chose each of two or more levels."

@@ -15,7 +15,15 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["RESAMPLES", "Patterns", "bootstrap", "jackknife", "percentiles", "quantiles"]
+__all__ = [
+    "RESAMPLES",
+    "Patterns",
+    "bootstrap",
+    "jackknife",
+    "percentile_interval",
+    "percentiles",
+    "quantiles",
+]
 
 RESAMPLES = 10_000
 _MOST_CELLS = 2_000_000
@@ -156,7 +164,17 @@ def percentiles(
     """
     if patterns.n_units < 2:
         return {"reason": "too_few"}
-    low, high = quantiles(bootstrap(patterns, statistic, seed=seed, width=width), 0.025, 0.975)
+    return percentile_interval(bootstrap(patterns, statistic, seed=seed, width=width))
+
+
+def percentile_interval(values: np.ndarray) -> dict[str, Any]:
+    """Return `ci_low` and `ci_high` of resampled values, or the `reason` for none.
+
+    Returns
+    -------
+    `no_variance` where all that are defined are the same
+    """
+    low, high = quantiles(values, 0.025, 0.975)
     if low is None or high is None or high - low < _NO_SPREAD:
         return {"reason": "no_variance"}
     return {"ci_low": low, "ci_high": high}
@@ -167,14 +185,17 @@ def jackknife(patterns: Patterns, statistic: Callable[[np.ndarray], np.ndarray])
 
     Returns
     -------
-    None where a statistic without one of the units is undefined
+    None below two units, or where a statistic without one of them is undefined
 
     References
     ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
     """
-    values, n = np.concatenate([*map(statistic, patterns.left_out())]), patterns.n_units
-    if n < 2 or np.isnan(values).any():
+    n = patterns.n_units
+    if n < 2:
+        return None
+    values = np.concatenate([*map(statistic, patterns.left_out())])
+    if np.isnan(values).any():
         return None
     mean = float(values @ patterns.n_of_unit) / n
     squares = float((values - mean) ** 2 @ patterns.n_of_unit)

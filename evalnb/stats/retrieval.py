@@ -62,11 +62,14 @@ def average_precision(ranked: Sequence[str], relevance: Mapping[str, float]) -> 
     return _over(len(_relevant(relevance)), sum(found), relevance)
 
 
-def ndcg_at(k: int, ranked: Sequence[str], relevance: Mapping[str, float]) -> float | None:
+def ndcg_at(
+    k: int, ranked: Sequence[str], relevance: Mapping[str, float], *, exponential: bool = False
+) -> float | None:
     """Discounted gain of the first `k` places over that of the best possible ranking.
 
-    The gain of an id is its grade, its discount the binary logarithm of its place plus 1; the
-    best ranking is over all judged ids, retrieved or not. See `precision_at`.
+    The gain of an id is its grade, or 2^grade - 1 where it is `exponential`, its discount the
+    binary logarithm of its place plus 1; the best ranking is over all judged ids, retrieved or
+    not. See `precision_at`.
 
     References
     ----------
@@ -77,6 +80,8 @@ def ndcg_at(k: int, ranked: Sequence[str], relevance: Mapping[str, float]) -> fl
     ideal = sorted(_relevant(relevance).values(), reverse=True)
     if not ideal:
         return None
+    if exponential:
+        gains, ideal = ([2**gain - 1 for gain in grades] for grades in (gains, ideal))
     return _discounted(gains[:k]) / _discounted(ideal[:k])
 
 

@@ -43,8 +43,9 @@ def rogan_gladen(
         `youden` is Se + Sp - 1. `corrected` is (p + Sp - 1) / (Se + Sp - 1) cut to [0, 1], with
         the interval of Lee et al., for which all three rates are smoothed; warning
         `outside_range` where it was cut. `unclipped` is the same before the cut, with the delta
-        method's interval. Both are NA `judge_uninformative` where the interval of `youden`
-        reaches 0, and NA `too_few` where one of the three samples is empty.
+        method's interval, which is NA `no_variance` where all three rates are 0 or 1. Both are NA
+        `judge_uninformative` where the interval of `youden` reaches 0, and NA `too_few` where one
+        of the three samples is empty.
 
     Raises
     ------
@@ -110,9 +111,10 @@ def _corrected(
         "se": se,
         "warnings": None if cut == estimate else ["outside_range"],
     }
-    half = Z_975 * se
-    rows[1] |= {"estimate": estimate, "ci_low": estimate - half, "ci_high": estimate + half}
-    rows[1] |= {"se": se}
+    rows[1] |= {"estimate": estimate, "se": se, "reason": None if se else "no_variance"}
+    if se:
+        half = Z_975 * se
+        rows[1] |= {"ci_low": estimate - half, "ci_high": estimate + half}
     return rows
 
 

@@ -6,18 +6,25 @@ middle of a scale does not bring its ends together.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from types import NoneType
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["PairedRatings", "Scale", "Weights", "cluster_numbers", "paired_ratings", "rated_items"]
+__all__ = [
+    "PairedRatings",
+    "Scale",
+    "Weights",
+    "cluster_numbers",
+    "in_order",
+    "paired_ratings",
+    "rated_items",
+]
 
 _Weighted: TypeAlias = Literal["linear", "quadratic"]
 Weights: TypeAlias = _Weighted | None
@@ -50,8 +57,12 @@ class Scale:
         ------
         ValueError
             If there are fewer than two levels, one is missing, or two are equal.
+        TypeError
+            If they have no order, as a set, or a level is no number, string or boolean.
         """
-        scale = cls(tuple(levels))
+        scale = cls(tuple(in_order(levels, "`levels`")))
+        if not all(pd.api.types.is_scalar(level) for level in scale.levels):
+            raise TypeError(f"levels must be numbers, strings or booleans. Got {scale.levels!r}.")
         shown = ", ".join(map(repr, scale.levels))
         if len(scale.levels) < 2:
             raise ValueError(f"a scale has at least two levels. Got: {shown or 'none'}.")
@@ -86,10 +97,14 @@ class Scale:
         ------
         ValueError
             If a value is none of the levels.
+        TypeError
+            If they are no sequence.
         """
         if getattr(ratings, "ndim", 1) != 1:
             raise ValueError(f"{name} must have one dimension. Got {getattr(ratings, 'ndim', 0)}.")
-        return np.fromiter((self._code(value, name) for value in ratings), dtype="int64")
+        return np.fromiter(
+            (self._code(value, name) for value in in_order(ratings, name)), dtype="int64"
+        )
 
     def disagreement(self, weights: Weights) -> np.ndarray:
         """Return how much each pair of levels disagrees, 1 for neighbours.
@@ -104,7 +119,7 @@ class Scale:
         ValueError
             If there are no such weights.
         """
-        if weights not in _POWERS:
+        if not isinstance(weights, (str, NoneType)) or weights not in _POWERS:
             allowed = ", ".join(map(repr, get_args(_Weighted)))
             raise ValueError(f"`weights` must be {allowed} or None. Got {weights!r}.")
         places = np.arange(len(self.levels))
@@ -225,7 +240,7 @@ def rated_items(ratings: Any, scale: Scale) -> np.ndarray:
     ValueError
         If rows differ in length or a value is none of the levels.
     """
-    rows = [tuple(row) for row in _rows(ratings)]
+    rows = [tuple(in_order(row, "a row of `ratings`")) for row in _rows(ratings)]
     lengths = {len(row) for row in rows}
     if len(lengths) > 1:
         raise ValueError(f"`ratings` has a column for each rater. Got rows of {sorted(lengths)}.")
@@ -238,8 +253,7 @@ def _rows(ratings: Any) -> Iterable[Any]:
         return ratings.itertuples(index=False, name=None)
     if getattr(ratings, "ndim", 2) != 2:
         raise ValueError(f"`ratings` has items in rows, raters in columns. Got {ratings.ndim}-D.")
-    rows: Iterable[Any] = ratings
-    return rows
+    return in_order(ratings, "`ratings`")
 
 
 def cluster_numbers(clusters: Iterable[Any], n: int) -> np.ndarray:
@@ -249,6 +263,24 @@ def cluster_numbers(clusters: Iterable[Any], n: int) -> np.ndarray:
         raise ValueError(f"`clusters` has one for each item: {n}. Got {len(found)}.")
     alone = found < 0
     return np.where(alone, found.max(initial=-1) + np.cumsum(alone), found)
+
+
+def in_order(values: Iterable[Any], name: str) -> Iterable[Any]:
+    """Return values that stand in an order.
+
+    Parameters
+    ----------
+    name : what they are called in messages
+
+    Raises
+    ------
+    TypeError
+        If they are a set, a mapping, a text or a single value.
+    """
+    if isinstance(values, (str, bytes, Set, Mapping)) or not isinstance(values, Iterable):
+        kind = type(values).__name__
+        raise TypeError(f"{name} must be a list, array or Series. Got a {kind}: {values!r:.60}.")
+    return values
 
 
 def _is_missing(value: Any) -> bool:

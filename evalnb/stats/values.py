@@ -71,6 +71,7 @@ def check_count(value: float, name: str, *, at_least: int = 0) -> int:
     ValueError
         If it is no whole number or below `at_least`.
     """
-    if not isinstance(value, (Real, np.bool_)) or value != int(value) or value < at_least:
+    is_whole = isinstance(value, (Real, np.bool_)) and value % 1 == 0
+    if not is_whole or value < at_least:
         raise ValueError(f"`{name}` must be a whole number from {at_least} on. Got {value!r}.")
     return int(value)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.benchmarks import faults, imports, judging, kills, labelling, live, replay, scale
+from tests.benchmarks import (
+    faults,
+    imports,
+    judging,
+    kappa,
+    kills,
+    labelling,
+    live,
+    replay,
+    scale,
+)
 from tests.benchmarks.figures import report
 
 if __name__ == "__main__":
@@ -15,4 +25,5 @@ if __name__ == "__main__":
         kills.measure,
         judging.measure,
         labelling.measure,
+        kappa.measure,
     )

@@ -1,26 +1,35 @@
-"""Reference values that come from outside the package."""
+"""Reference values that come from outside the package: tests/data/statistics_reference.json."""
 
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+
+__all__ = ["interval_of", "metric", "reference", "reference_ids", "unfold"]
 
 _FILE = Path(__file__).parents[1] / "data" / "statistics_reference.json"
 
 
 @cache
 def _entries() -> dict[str, dict[str, Any]]:
-    return {entry["id"]: entry for entry in json.loads(_FILE.read_text())["cases"]}
+    return {entry["id"]: entry for entry in json.loads(_FILE.read_text("utf-8"))["cases"]}
+
+
+def reference_ids() -> list[str]:
+    """Return the ids of all entries, in the order of the file."""
+    return list(_entries())
 
 
 def reference(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return inputs and expected values of an entry."""
     entry = _entries()[name]
-    return entry["inputs"], entry["expected"]
+    return deepcopy(entry["inputs"]), deepcopy(entry["expected"])
 
 
 def unfold(table: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -28,3 +37,13 @@ def unfold(table: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     counts = np.array(table)
     first, second = np.indices(counts.shape).reshape(2, -1)
     return np.repeat(first, counts.ravel()), np.repeat(second, counts.ravel())
+
+
+def metric(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return the row of a metric."""
+    return frame.drop(columns="metric")[frame["metric"] == name].iloc[0]
+
+
+def interval_of(row: pd.Series) -> list[float]:
+    """Return the ends of a row's interval."""
+    return [float(row["ci_low"]), float(row["ci_high"])]

@@ -65,6 +65,16 @@ def test_pi_of_a_table_by_hand() -> None:
     assert found["n"] == 50
 
 
+def test_an_interval_of_no_width_is_none() -> None:
+    found = classification_statistics([0, 1, 2] * 3, [0, 1, 2] * 3, levels=LEVELS)
+    assert found["reason"].tolist()[1:] == ["no_variance"] * 3
+    assert found.loc[1:, ["ci_low", "ci_high"]].isna().all(axis=None)
+    one = classification_statistics([1], [1], levels=LEVELS)
+    assert one["reason"].tolist()[1:] == ["too_few"] * 3
+    pi = scott_pi([0, 1, 2] * 3, [0, 1, 2] * 3, levels=LEVELS).iloc[0]
+    assert (pi["estimate"], pi["reason"], pd.isna(pi["ci_low"])) == (1, "no_variance", True)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [

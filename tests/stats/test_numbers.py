@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -86,9 +89,30 @@ def test_items_of_one_conversation_are_one_observation() -> None:
     assert row(long, "spearman")["estimate"] == pytest.approx(0.9)
 
 
-def test_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="Got 2 and 1 ratings"):
-        number_statistics([1, 2], [1])
+@pytest.mark.parametrize(
+    ("first", "second", "error", "message"),
+    [
+        ([1, 2], [1], ValueError, "Got 2 and 1 ratings"),
+        (["a", 2], [1, 2], ValueError, "`first` must be numbers, NA where missing. Got 'a'"),
+        ([1, 2], ["1", "2"], ValueError, "`second` must be numbers.*Got '1'"),
+        ([1, np.inf], [1, 2], ValueError, "`first` must be finite. Got inf"),
+        ({1: 2}, [1], TypeError, "`first` must be a list, array or Series. Got a dict"),
+        ("12", [1, 2], TypeError, "Got a str"),
+    ],
+)
+def test_what_cannot_be_says_why(
+    first: Any, second: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        number_statistics(first, second)
+
+
+@given(PAIRS)
+def test_no_mean_distance_is_below_0(pairs: list[tuple[float, float]]) -> None:
+    first, second = zip(*pairs, strict=True)
+    found = row(number_statistics(first, second), "mean_absolute_difference")
+    assert found["estimate"] >= 0
+    assert pd.isna(found["ci_low"]) or 0 <= found["ci_low"] <= found["estimate"]
 
 
 @given(PAIRS)

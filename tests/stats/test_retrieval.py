@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from evalnb.stats.retrieval import (
     recall_at,
     reciprocal_rank,
 )
+from tests.stats.reference import reference
 
 RANKED = ["d3", "d7", "d1", "d9", "d2", "d8"]
 GRADES = {"d1": 3, "d2": 2, "d3": 1, "d5": 3}
@@ -86,3 +90,37 @@ def test_all_are_shares(ranked: list[str], relevance: dict[str, float], k: int) 
 def test_the_best_ranking_has_full_gain(relevance: dict[str, float], k: int) -> None:
     best = sorted(relevance, key=lambda name: -relevance[name])
     assert ndcg_at(k, best, relevance) == pytest.approx(1.0)
+
+
+def test_reference_of_a_graded_ranking() -> None:
+    inputs, expected = reference("retrieval_graded")
+    ranked, grades = inputs["ranked"], inputs["relevance"]
+    by_k: dict[str, Callable[..., float | None]] = {
+        "precision": precision_at,
+        "recall": recall_at,
+        "hit_rate": hit_rate_at,
+        "ndcg": ndcg_at,
+        "ndcg_exponential": partial(ndcg_at, exponential=True),
+    }
+    for name, wanted in expected.items():
+        statistic, _, k = name.partition("@")
+        if statistic in by_k:
+            found = by_k[statistic](int(k), ranked, grades)
+        elif statistic == "mrr":
+            found = reciprocal_rank(ranked, grades)
+        else:
+            assert statistic == "average_precision"
+            found = average_precision(ranked, grades)
+        assert found == pytest.approx(wanted, abs=1e-6)
+
+
+def test_reference_without_a_relevant_id() -> None:
+    inputs, expected = reference("retrieval_no_relevant")
+    ranked, grades = inputs["ranked"], inputs["relevance"]
+    found = {
+        "recall@2": recall_at(2, ranked, grades),
+        "ndcg@2": ndcg_at(2, ranked, grades),
+        "mrr": reciprocal_rank(ranked, grades),
+        "precision@2": precision_at(2, ranked, grades),
+    }
+    assert found == expected
