@@ -100,6 +100,7 @@ from .rollout import find_override as find_override
 from .runner import run as run
 from .runner import run_async as run_async
 from .runs import Run as Run
+from .scaffold import create_project as create_project
 from .scorers import MeasuredOutput as MeasuredOutput
 from .scorers import NotApplicable as NotApplicable
 from .scorers import Score as Score

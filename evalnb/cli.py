@@ -284,6 +284,26 @@ def certify(
 
 
 @app.command()
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where the project goes; made if missing.")
+    ],
+) -> None:
+    """Lay out a new project that runs at once: a suite, the notebooks, a workflow, a README."""
+    written = evalnb.create_project(folder)
+    _say(f"{folder}: {len(written)} files")
+    _say("\n".join(f"  {line}" for line in _first_steps(folder)))
+
+
+def _first_steps(folder: Path) -> list[str]:
+    return [
+        *([f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []),
+        "evalnb run golden/support   # replayed, no key",
+        "then README.md: five steps to your own application, cases and CI",
+    ]
+
+
+@app.command()
 def estimate(
     suite: Suite,
     system: SystemName = None,

@@ -66,6 +66,13 @@ def test_the_wheel_carries_what_runs_and_no_more(tmp_path: Path) -> None:
     assert "evalnb/_notebooks/judge_agreement.ipynb" in names
     assert "evalnb/_notebooks/judge_bias.ipynb" in names
     assert {"evalnb/probes/attacks.toml", "evalnb/probes/texts.toml"} <= set(names)
+    assert {"evalnb/curation/form.js", "evalnb/curation/form.css"} <= set(names)
+    scaffold = REPOSITORY / "evalnb" / "scaffold"
+    assert {name for name in names if name.startswith("evalnb/scaffold/files/")} == {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in (scaffold / "files").rglob("*")
+        if path.is_file()
+    }
     data = [name for name in names if name.startswith("evalnb/datasets/")]
     assert sum(name.endswith(".gz") for name in data) == 17
     assert sum("/licences/" in name for name in data) == 5

@@ -1,0 +1,178 @@
+"""A new project, as `evalnb init` lays it out, goes through its own workflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from evalnb.errors import InputError
+from evalnb.golden import read_golden
+from evalnb.results import latest_run, read_report
+from evalnb.scaffold import create_project
+from tests.commands import evalnb
+from tests.suites import REPOSITORY
+
+WORKFLOW = ".github/workflows/evals.yml"
+SCAFFOLD = REPOSITORY / "evalnb" / "scaffold" / "files"
+WORKFLOWS = {
+    "scaffold": SCAFFOLD / "dot_github" / "workflows" / "evals.yml",
+    "repository": REPOSITORY / WORKFLOW,
+}
+LANES = {"pull_request": "replay", "push": "full"}
+
+
+def workflow_of(path: Path) -> dict[Any, Any]:
+    return dict(yaml.safe_load(path.read_text()))
+
+
+def run_replay_lane(project: Path, event: str) -> tuple[int, str, str]:
+    """Run the steps of the job `replay` but the installation; return code, words and summary."""
+    job = workflow_of(project / WORKFLOW)["jobs"]["replay"]
+    # The one expression of the file that a step depends on.
+    assert job["env"] == {"LANE": "${{ github.event_name == 'push' && 'full' || 'replay' }}"}
+    summary = project.parent / "summary.md"
+    summary.write_text("")
+    environment = {
+        **{k: v for k, v in os.environ.items() if not k.startswith(("ANTHROPIC_", "EVALNB_"))},
+        "CI": "true",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "LANE": LANES[event],
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    said, code = "", 0
+    for step in job["steps"]:
+        if "run" not in step or step["name"] == "Install":
+            continue
+        done = subprocess.run(
+            ["bash", "-e", "-c", step["run"]],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        said += done.stdout + done.stderr
+        code = code or done.returncode
+    return code, said, summary.read_text()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "my evals"
+    folder.mkdir()
+    subprocess.run(["git", "init", "--quiet", folder], check=True)
+    assert evalnb("init", ".", folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("event", ["pull_request", "push"])
+def test_a_new_project_goes_through_its_own_workflow(event: str, project: Path) -> None:
+    code, said, summary = run_replay_lane(project, event)
+    assert code == 0, said
+    assert "support: PASS" in said
+    assert "support" in summary
+    golden = read_golden(project / "golden" / "support")
+    report = read_report(latest_run(golden))
+    assert report["outcome"] == "pass"
+    assert ("Judges scored" in said) == (event == "push")
+
+
+def test_a_changed_prompt_goes_red_and_each_miss_is_explained(project: Path) -> None:
+    prompt = project / "golden" / "support" / "systems" / "v1.toml"
+    prompt.write_text(prompt.read_text().replace("one short sentence", "one long sentence"))
+    code, _, summary = run_replay_lane(project, "pull_request")
+    assert code == 3
+    assert "20 cases miss: &#96;system&#96; changed" in summary
+    assert "evalnb record golden/support" in summary
+
+
+def test_an_answer_that_got_worse_is_blocked(project: Path) -> None:
+    # Scripted: what was recorded is changed by hand, as a worse model would have answered.
+    suite = project / "golden" / "support"
+    changed = 0
+    for path in (suite / "cassettes").iterdir():
+        content = json.loads(path.read_text())
+        for entry in content["entries"]:
+            for block in entry["response"]["content"]:
+                if block.get("type") == "text" and "B-48213" in block["text"]:
+                    block["text"] = "I do not know."
+                    changed += 1
+        path.write_text(json.dumps(content))
+    assert changed
+    code, said, _ = run_replay_lane(project, "pull_request")
+    assert code == 1, said
+    assert "order-number-from-email" in said
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    with pytest.raises(InputError, match=r"README\.md already, and nothing was written"):
+        create_project(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        create_project(tmp_path / "file" / "project")
+
+
+def test_the_suite_of_a_new_project_was_recorded_with_the_projects_own() -> None:
+    own, starter = (folder / "golden" / "support" for folder in (REPOSITORY, SCAFFOLD))
+    lines = set((own / "cases.jsonl").read_text().splitlines())
+    assert set((starter / "cases.jsonl").read_text().splitlines()) <= lines
+    cassettes = sorted((starter / "cassettes").iterdir())
+    assert len(cassettes) > 20
+    for path in cassettes:
+        assert path.read_bytes() == (own / "cassettes" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS.values(), ids=WORKFLOWS)
+def test_a_workflow_is_one_by_its_schema(path: Path) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "check_jsonschema"),
+            *("--builtin-schema", "vendor.github-workflows", path),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", WORKFLOWS.values(), ids=WORKFLOWS)
+def test_a_workflow_is_safe_for_forks(path: Path) -> None:
+    workflow = workflow_of(path)
+    triggers = workflow[True]  # what YAML 1.1 makes of `on`
+    assert "pull_request" in triggers
+    assert "pull_request_target" not in triggers
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        assert job["timeout-minutes"] <= 60
+        if "secrets." in json.dumps(job):
+            assert job["environment"] == "evals"
+            assert "pull_request" not in job["if"]
+        for step in job["steps"]:
+            assert "${{" not in step.get("run", ""), name
+            if "uses" in step:
+                assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
+
+
+def test_the_shell_script_refuses_a_lane_that_is_none(project: Path) -> None:
+    done = subprocess.run(
+        ["bash", "ci/evals.sh", "dance"], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "there are replay, full and live" in done.stderr
