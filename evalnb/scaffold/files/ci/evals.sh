@@ -23,7 +23,7 @@ for suite in "$@"; do
     evalnb check "$suite" && evalnb run "$suite" "${options[@]}" || code=$?
     [ "$code" -le "$worst" ] || worst=$code
     [ "$lane" != live ] || for notebook in judge_agreement judge_bias; do
-        # Beside the decision: a notebook that fails is a fault, and blocks nothing else.
+        # A notebook that fails is a fault, and no decision.
         papermill "notebooks/$notebook.ipynb" "results/$(basename "$suite")-$notebook.ipynb" \
             -k python3 --no-progress-bar -r "$([ $notebook = judge_bias ] && echo suite || echo data)" "$suite" ||
             worst=4
