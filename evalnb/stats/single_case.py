@@ -1,0 +1,91 @@
+"""One case by itself: did its pass rate over repeats change by more than chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalnb.frames import METRICS, FrameSchema
+from evalnb.stats.estimates import difference_of_rates
+from evalnb.stats.values import check_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CASE_FLIPS", "case_flip"]
+
+CASE_FLIPS = FrameSchema(
+    "case flips",
+    {**METRICS.columns, "p_less": "Float64", "p_bonferroni": "Float64"},
+    key=METRICS.key,
+)
+"""A metrics frame; `p_less` is Fisher's, small where fewer repeats pass than before,
+`p_bonferroni` the same for the worst of all cases that are looked at."""
+
+
+def case_flip(
+    baseline_passes: int,
+    baseline_repeats: int,
+    candidate_passes: int,
+    candidate_repeats: int,
+    *,
+    cases: int,
+) -> pd.DataFrame:
+    """Test whether one case passes less often than it did.
+
+    Parameters
+    ----------
+    baseline_passes, baseline_repeats : passes and scored repeats before
+    candidate_passes, candidate_repeats : the same now
+    cases : number of cases that are looked at in this way, this one included
+
+    Returns
+    -------
+    one row, `difference_of_rates` (candidate minus baseline), as `CASE_FLIPS` says
+        The interval is Newcombe's. `n` counts repeats. NA `too_few` where a side has no repeat.
+
+    Raises
+    ------
+    ValueError
+        If a count is no whole number, or more passed than there were repeats.
+
+    References
+    ----------
+    Fisher (1935), Journal of the Royal Statistical Society 98(1); Newcombe (1998), Statistics in
+    Medicine 17:873-890, method 10.
+
+    Examples
+    --------
+    >>> row = case_flip(3, 3, 0, 3, cases=60).loc[0]
+    >>> round(float(row["p_less"]), 3), float(row["p_bonferroni"])
+    (0.05, 1.0)
+    """
+    from scipy.stats import hypergeom
+
+    before = check_count(baseline_repeats, "baseline_repeats")
+    now = check_count(candidate_repeats, "candidate_repeats")
+    passed = _passes(baseline_passes, before, "baseline_passes")
+    passes = _passes(candidate_passes, now, "candidate_passes")
+    cases = check_count(cases, "cases", at_least=1)
+    row = {
+        "metric": "difference_of_rates",
+        "n": before + now,
+        "n_left_out": 0,
+        "method": "fisher, newcombe interval",
+    }
+    if not (before and now):
+        return CASE_FLIPS.build([row | {"reason": "too_few"}])
+    p_value = min(float(hypergeom.cdf(passes, before + now, passed + passes, now)), 1.0)
+    return CASE_FLIPS.build(
+        [
+            row
+            | vars(difference_of_rates(passes, now, passed, before))
+            | {"p_less": p_value, "p_bonferroni": min(p_value * cases, 1.0)}
+        ]
+    )
+
+
+def _passes(value: int, repeats: int, name: str) -> int:
+    passes = check_count(value, name)
+    if passes > repeats:
+        raise ValueError(f"`{name}` must be at most the repeats, {repeats}. Got {passes}.")
+    return passes
