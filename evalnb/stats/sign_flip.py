@@ -87,7 +87,9 @@ def sign_flip(
     return SignFlip(*_shares(np.concatenate(drawn), sums, tolerance, 1), method)
 
 
-def _shares(flipped: Floats, sums: Floats, tolerance: float, more: int) -> tuple[float, float, float]:
+def _shares(
+    flipped: Floats, sums: Floats, tolerance: float, more: int
+) -> tuple[float, float, float]:
     """Return how many sums are at least as far out: below, above and either way."""
     seen, total = float(sums.sum()), len(flipped) + more
     less = int((flipped <= seen + tolerance).sum()) + more
