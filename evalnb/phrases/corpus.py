@@ -13,7 +13,7 @@ from evalnb.phrases.tokens import Token, kind_of, pieces
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BREAK", "Corpus", "Ints", "read_corpus"]
+__all__ = ["BREAK", "Corpus", "Ints", "distinct", "read_corpus"]
 
 Ints: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
@@ -22,6 +22,13 @@ BREAK = -1
 
 _FINEST = 60
 """Shares of repeats are whole numbers of this at most: exact up to six repeats."""
+
+
+def distinct(numbers: Ints) -> Ints:
+    """Return each number once, sorted; `numpy.unique` takes three times as long for millions."""
+    ordered = np.sort(numbers)
+    kept: Ints = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]]
+    return kept
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ def read_corpus(first: pd.DataFrame, second: pd.DataFrame) -> Corpus:
         changed.
     """
     sides = [_answers(side) for side in (first, second)]
-    both = [case_id for case_id in sides[0] if case_id in sides[1]]
+    both = sorted(sides[0].keys() & sides[1].keys())
     used: list[tuple[int, int, str]] = []
     repeats = []
     for number, case_id in enumerate(both):

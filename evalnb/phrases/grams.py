@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalnb.phrases.corpus import BREAK, Corpus, Ints
+from evalnb.phrases.corpus import BREAK, Corpus, Ints, distinct
 from evalnb.phrases.tokens import joined
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Grams:
         """Return phrase and answer of all pairs of which the answer holds the phrase."""
         phrases = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         n_answers = max(len(self.corpus.cases), 1)
-        pairs = np.unique(phrases * n_answers + self.corpus.answers[self.starts])
+        pairs = distinct(phrases * n_answers + self.corpus.answers[self.starts])
         return pairs // n_answers, pairs % n_answers
 
 
@@ -143,7 +143,7 @@ def _frequent(
     """Keep the grams that enough cases hold, numbered anew."""
     used = grams != BREAK
     cases = corpus.cases[corpus.answers[used]]
-    pairs = np.unique(grams[used] * corpus.n_cases + cases)
+    pairs = distinct(grams[used] * corpus.n_cases + cases)
     n_cases = np.bincount(pairs // max(corpus.n_cases, 1), minlength=len(spelled))
     kept = np.flatnonzero(n_cases >= at_least)
     numbers = np.full(len(spelled) + 1, BREAK, "int64")

@@ -134,12 +134,14 @@ def _p_value(differences: Ints) -> float:
     return signed_sum_p(differences)
 
 
-def _telling(grams: Grams, phrase: int) -> tuple[bool, int, float, str]:
+def _telling(grams: Grams, phrase: int) -> tuple[bool, int, int, int, int]:
     """Order phrases that say the same: two words before three, rare words before frequent ones.
 
-    A word alone says less than with its neighbour; of signs, the longest is most of a word.
+    A word alone says less than with its neighbour; of signs, the longest is most of a word. Words
+    that say little are short as well; what is left goes by the place where it stands first.
     """
-    tokens, text = grams.tokens[phrase], grams.text(phrase)
+    tokens, rarity = grams.tokens[phrase], grams.commonness(phrase)
+    first = int(grams.places(phrase)[0])
     if grams.corpus.is_sign[tokens[0]]:
-        return False, -len(tokens), 0.0, text
-    return len(tokens) == 1, len(tokens), grams.commonness(phrase), text
+        return False, -len(tokens), rarity, 0, first
+    return len(tokens) == 1, len(tokens), rarity, -len(grams.text(phrase)), first

@@ -22,11 +22,11 @@ _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}_{_INVISIBLE}]--[{UNSPACED}]]"
 _ANY_SCRIPT = regex.compile(
     rf"(?V1){_LETTER}+(?:(?:['’\-‐@/]|(?<=\p{{N}})[.,](?=\p{{N}})){_LETTER}+)*"
     rf"|[{UNSPACED}][\p{{M}}{_INVISIBLE}]*"
-    r"|\n[ \t\r]*\n|\S"
+    r"|\n[ \t\r]*\n|[^\s\x1c-\x1f]"
 )
 # The same for most text, in a tenth of the time.
 _ASCII = re.compile(
-    r"[A-Za-z0-9_]+(?:(?:['\-@/]|(?<=[0-9])[.,](?=[0-9]))[A-Za-z0-9_]+)*|\n[ \t\r]*\n|\S"
+    r"[A-Za-z0-9_]+(?:(?:['\-@/]|(?<=[0-9])[.,](?=[0-9]))[A-Za-z0-9_]+)*|\n[ \t\r]*\n|[^\s\x1c-\x1f]"
 )
 _SIGN = regex.compile(rf"[{UNSPACED}]")
 _WORD = regex.compile(rf"(?V1){_LETTER}")
