@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["PHRASES_RULE", "phrase_rows"]
+    from evalnb.phrases import PhraseStudy
+    from evalnb.runs import Run
+
+__all__ = ["PHRASES_RULE", "phrase_rows", "wording_of"]
 
 PHRASES_RULE = "phrases"
 
@@ -55,6 +58,17 @@ def phrase_rows(outputs: pd.DataFrame, before: pd.DataFrame) -> Iterator[Row]:
     if len(found) > _MOST_ROWS:
         reason = f"{len(found) - _MOST_ROWS} more phrases changed: `evalnb compare` lists them"
         yield finding(PHRASES_RULE, Outcome.NOTE, reason=reason)
+
+
+def wording_of(run: Run) -> PhraseStudy:
+    """Return what the rule looked at: the run's answers beside the baseline's.
+
+    Parameters
+    ----------
+    run : with its baseline; without one there is nothing to compare with, and nothing is found
+    """
+    before = run.outputs.head(0) if run.baseline is None else run.baseline.outputs
+    return phrase_changes(before, run.outputs, level=_LEVEL)
 
 
 def _texts(outputs: pd.DataFrame) -> set[tuple[Any, ...]]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from evalnb.frames import METRICS, FrameSchema, to_records
 from evalnb.shifts.features import features
-from evalnb.stats.effects import mean_row
 from evalnb.stats.multiplicity import adjusted
-from evalnb.stats.paired_intervals import tango_interval
-from evalnb.stats.sign_flip import sign_flip
+from evalnb.stats.paired_means import paired_mean_row, paired_ratio_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +80,9 @@ def shifts(
     rows = [
         row
         for name in one.columns
-        for row in _rows(str(name), one[name].to_numpy(), two[name].to_numpy(), seed)
+        for row in _rows(
+            str(name), one[name].to_numpy("float64"), two[name].to_numpy("float64"), seed
+        )
     ]
     raised = adjusted([row.get("p_value") for row in rows])["p_adjusted"].tolist()
     return SHIFTS.build(
@@ -108,38 +107,8 @@ def _means(outputs: pd.DataFrame, refusal_phrases: Sequence[str]) -> pd.DataFram
 
 def _rows(name: str, one: Floats, two: Floats, seed: int) -> list[dict[str, Any]]:
     if name != "characters":
-        return [_row(name, one, two, seed, is_share=True)]
-    known = (one > 0) & (two > 0)
-    logs = np.log(two[known] / one[known])
-    ratio = mean_row("length_ratio", logs)
-    for column in ("estimate", "ci_low", "ci_high"):
-        if not pd.isna(ratio[column]):
-            ratio[column] = float(np.exp(ratio[column]))
-    ratio |= {
-        "n_left_out": int((~known).sum()),
-        "p_value": sign_flip(logs, seed=seed).p_two_sided if len(logs) else None,
-        "method": "geometric mean, t of logarithms, p by sign flip",
-    }
-    kept = ("metric", "estimate", "ci_low", "ci_high", "n", "n_left_out", "reason", "warnings")
-    row = {key: ratio[key] for key in (*kept, "p_value", "method")}
-    return [_row(name, one, two, seed, is_share=False), row]
-
-
-def _row(name: str, one: Floats, two: Floats, seed: int, *, is_share: bool) -> dict[str, Any]:
-    apart = two - one
-    if not len(apart):
-        return {"metric": name, "n": 0, "reason": "too_few"}
-    row: dict[str, Any] = {
-        "metric": name,
-        "n": len(apart),
-        "mean_a": float(one.mean()),
-        "mean_b": float(two.mean()),
-        "p_value": sign_flip(apart, seed=seed).p_two_sided,
-    }
-    if is_share and bool(np.isin(apart, (-1, 0, 1)).all()):
-        interval = tango_interval(int((apart == 1).sum()), int((apart == -1).sum()), len(apart))
-        return row | {**vars(interval), "method": "tango, p by sign flip"}
-    limits = {"low": -1.0, "high": 1.0} if is_share else {}
-    found = mean_row(name, apart, **limits)
-    kept = ("estimate", "ci_low", "ci_high", "reason", "warnings")
-    return row | {key: found[key] for key in kept} | {"method": "t, p by sign flip"}
+        return [paired_mean_row(name, one, two, is_share=True, seed=seed)]
+    return [
+        paired_mean_row(name, one, two, seed=seed),
+        paired_ratio_row("length_ratio", one, two, seed=seed),
+    ]
