@@ -86,7 +86,9 @@ def test_reasons_say_what_happened() -> None:
         " over 9 cases, 9 of them changed, p = 0.0039 among 1 phrases tried. Such as c00, c01, c02"
     )
     new = rows(side(*["Red."] * 9), side(*["Red. Kindly wait."] * 9))
-    assert '"kindly wait" is new: in 0.0% of the answers before, 100.0% now' in new.loc[0, "reason"]
+    assert (
+        '"kindly wait" is new: in 0.0% of the answers before, 100.0% now' in new["reason"].iloc[0]
+    )
     less = rows(side(*["Red."] * 10), side(*["Red."], *["Blue."] * 9))
     assert any(
         '"red" became "blue"' in reason or "said less" in reason for reason in less["reason"]

@@ -132,12 +132,12 @@ def usage(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for metric in _USAGE:
-        one, two = (
+        means = [
             side.groupby("case_id", sort=True)[metric].mean().astype("Float64")
             for side in (first, second)
-        )
-        ids = one.index.union(two.index)
-        one, two = (side.reindex(ids).to_numpy("float64", na_value=np.nan) for side in (one, two))
+        ]
+        ids = means[0].index.union(means[1].index)
+        one, two = (side.reindex(ids).to_numpy("float64", na_value=np.nan) for side in means)
         row = paired_ratio_row(metric, one, two)
         if metric == "latency_ms" and not (_is_live(first) and _is_live(second)):
             row |= {"ci_low": None, "ci_high": None, "p_value": None, "warnings": ["recorded"]}

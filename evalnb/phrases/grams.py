@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evalnb.phrases.corpus import BREAK, Corpus, Ints, distinct
-from evalnb.phrases.tokens import joined
+from evalnb.phrases.tokens import Kind, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ class Grams:
     def text(self, phrase: int) -> str:
         """Return a phrase to be read."""
         tokens = self.tokens[phrase]
-        kind = "sign" if self.corpus.is_sign[tokens[0]] else "word"
+        kind: Kind = "sign" if self.corpus.is_sign[tokens[0]] else "word"
         return joined(tuple(self.corpus.vocabulary[token] for token in tokens), kind)
 
     def commonness(self, phrase: int) -> int:

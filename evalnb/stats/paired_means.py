@@ -60,7 +60,8 @@ def paired_mean_row(
     if is_share and bool(np.isin(apart, (-1, 0, 1)).all()):
         interval = tango_interval(int((apart == 1).sum()), int((apart == -1).sum()), len(apart))
         return row | {**vars(interval), "method": "tango, p by sign flip"}
-    found = mean_row(metric, apart, **({"low": -1.0, "high": 1.0} if is_share else {}))
+    low, high = (-1.0, 1.0) if is_share else (None, None)
+    found = mean_row(metric, apart, low=low, high=high)
     return row | {key: found[key] for key in _KEPT} | {"method": "t, p by sign flip"}
 
 

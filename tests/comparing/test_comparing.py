@@ -11,7 +11,7 @@ from evalnb.baseline import count
 from evalnb.cases import Case
 from evalnb.comparing import Side, compare, open_comparison, suite_of
 from evalnb.errors import InputError
-from evalnb.frames import OUTPUTS
+from evalnb.frames import OUTPUTS, to_records
 from evalnb.golden import GoldenSet, SuiteSettings
 from evalnb.reports import comparison_tables as tables
 from evalnb.reports.comparison_words import describe_comparison, phrases_caption
@@ -57,21 +57,21 @@ def worse() -> Comparison:
 
 
 def test_results_are_paired_by_scorer_and_slice(worse: Comparison) -> None:
-    rows = worse.scores.set_index(["scorer", "slice"])
-    whole = rows.loc[("(case)", "all")]
+    rows = {(row["scorer"], row["slice"]): dict(row) for _, row in worse.scores.iterrows()}
+    whole = rows["(case)", "all"]
     assert (whole["mean_a"], whole["mean_b"], whole["n"]) == (1.0, pytest.approx(2 / 12), 12)
     assert whole["estimate"] == pytest.approx(-10 / 12)
     assert whole["p_value"] == pytest.approx(2 / 2**10)  # ten cases, all one way
     assert whole["p_adjusted"] == pytest.approx(2 * 2 / 2**10)  # two tests: the cases, the scorer
-    german = rows.loc[("(case)", "language=de")]
+    german = rows["(case)", "language=de"]
     assert (german["estimate"], german["n"]) == (-1.0, 6)
     assert pd.isna(german["p_value"])  # fewer than eight cases
 
 
 def test_usage_is_a_ratio_over_cases(worse: Comparison) -> None:
-    rows = worse.usage.set_index("metric")
-    assert rows.loc["output_tokens", "estimate"] == pytest.approx(2.0)
-    assert rows.loc["cost_usd", "reason"] == "too_few"
+    rows = {row["metric"]: dict(row) for _, row in worse.usage.iterrows()}
+    assert rows["output_tokens"]["estimate"] == pytest.approx(2.0)
+    assert rows["cost_usd"]["reason"] == "too_few"
 
 
 def test_latency_of_recordings_has_no_interval() -> None:
@@ -80,7 +80,8 @@ def test_latency_of_recordings_has_no_interval() -> None:
         side(suite, name, *["yes"] * 12, latency_ms=ms, mode="replay")
         for name, ms in (("old", 10.0), ("new", 30.0))
     )
-    row = compare(suite, one, two).usage.set_index("metric").loc["latency_ms"]
+    usage = compare(suite, one, two).usage
+    row = usage[usage["metric"] == "latency_ms"].iloc[0]
     assert row["estimate"] == pytest.approx(3.0)
     assert row[["ci_low", "ci_high", "p_value"]].isna().all()
     assert row["warnings"] == ["recorded"]
@@ -139,7 +140,7 @@ def test_a_planted_wording_is_said(worse: Comparison) -> None:
     )
     sides = []
     for name, rows in (("old", answers), ("new", changed)):
-        outputs = OUTPUTS.build(rows[["case_id", "repeat", "text"]].to_dict("records"))
+        outputs = OUTPUTS.build(to_records(rows[["case_id", "repeat", "text"]]))
         sides.append(Side(name, count(score(suite, outputs)), outputs))
     found = compare(suite, *sides)
     said = describe_comparison(found)

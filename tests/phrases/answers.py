@@ -28,6 +28,14 @@ def outputs(texts: Mapping[str, str | Sequence[str | None] | None]) -> pd.DataFr
     return frame.astype({"case_id": "string", "text": "string", "na_reason": "string"})
 
 
+def missing(answers: pd.DataFrame, case_id: str) -> pd.DataFrame:
+    """Take the answers to a case away, as if no server had given them."""
+    gone = answers["case_id"] == case_id
+    return answers.assign(
+        text=answers["text"].mask(gone), na_reason=answers["na_reason"].mask(gone, "server")
+    )
+
+
 def recorded(name: str) -> pd.DataFrame:
     """Return a recorded run of the local model: 60 cases, three repeats."""
     lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()

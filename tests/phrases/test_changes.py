@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalnb.frames import PHRASES
 from evalnb.phrases import LEVEL, phrase_changes
-from tests.phrases.answers import outputs
+from tests.phrases.answers import missing, outputs
 from tests.stats.reference import reference
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_as_many_repeats_count_as_both_sides_have() -> None:
 
 def test_missing_answers_are_left_out_and_counted() -> None:
     before, after = outputs(cases((9, "Yes."))), outputs(cases((10, "No.")))
-    after.loc[0, ["text", "na_reason"]] = [pd.NA, "server"]
+    after = missing(after, "case-000")
     study = phrase_changes(before, after)
     assert (study.n_cases, study.n_left_out) == (8, 2)
     assert study.changes.loc[0, "n_cases"] == 8

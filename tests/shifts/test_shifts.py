@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,11 +11,11 @@ from scipy.stats import ttest_1samp
 
 from evalnb.shifts import SHIFTS, language_of, shifts
 from evalnb.shifts.features import features
-from tests.phrases.answers import outputs, recorded
+from tests.phrases.answers import missing, outputs, recorded
 
 
-def by_metric(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    return shifts(before, after).set_index("metric")
+def by_metric(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    return {row["metric"]: dict(row) for _, row in shifts(before, after).iterrows()}
 
 
 @pytest.mark.parametrize(
@@ -68,22 +70,19 @@ def test_a_shift_in_each_kind() -> None:
         {f"c{n}": "Ich kann das leider nicht sagen, **bitte** warten Sie." for n in range(12)}
     )
     found = by_metric(before, after)
-    assert found.loc[["language=en", "language=de", "format=bold"], "estimate"].tolist() == [
-        -1,
-        1,
-        1,
-    ]
-    assert found.loc["characters", "estimate"] == 54 - 25
-    assert found.loc["characters", "reason"] == "no_variance"
-    assert found.loc["length_ratio", "estimate"] == pytest.approx(54 / 25)
-    assert found.loc["language=de", "p_value"] == pytest.approx(2 / 2**12)
-    assert found.loc["language=de", "ci_low"] > 0
+    moved = ("language=en", "language=de", "format=bold")
+    assert [found[name]["estimate"] for name in moved] == [-1, 1, 1]
+    assert found["characters"]["estimate"] == 54 - 25
+    assert found["characters"]["reason"] == "no_variance"
+    assert found["length_ratio"]["estimate"] == pytest.approx(54 / 25)
+    assert found["language=de"]["p_value"] == pytest.approx(2 / 2**12)
+    assert found["language=de"]["ci_low"] > 0
 
 
 def test_lengths_have_students_interval_over_cases_not_answers() -> None:
     before = outputs({"a": ["x" * 10, "x" * 20], "b": ["x" * 30] * 2, "c": ["x"] * 2})
     after = outputs({"a": ["x" * 20, "x" * 20], "b": ["x" * 60] * 2, "c": ["x" * 3] * 2})
-    row = by_metric(before, after).loc["characters"]
+    row = by_metric(before, after)["characters"]
     expected = ttest_1samp([5.0, 30.0, 2.0], 0.0).confidence_interval()
     assert (row["estimate"], row["n"]) == (pytest.approx(37 / 3), 3)
     assert [row["ci_low"], row["ci_high"]] == pytest.approx([expected.low, expected.high])
@@ -92,15 +91,16 @@ def test_lengths_have_students_interval_over_cases_not_answers() -> None:
 def test_the_ratio_is_a_geometric_mean_of_answers_that_have_text() -> None:
     before = outputs({"a": "x" * 10, "b": "x" * 10, "c": None})
     after = outputs({"a": "x" * 20, "b": "x" * 80, "c": "x"})
-    row = by_metric(before, after).loc["length_ratio"]
+    row = by_metric(before, after)["length_ratio"]
     assert row["estimate"] == pytest.approx(4.0)  # the root of 2 times 8
     assert (row["n"], row["n_left_out"]) == (2, 1)
 
 
 def test_missing_answers_are_left_out_and_counted() -> None:
     before, after = outputs({"a": "x", "b": "x"}), outputs({"a": "x", "b": "x", "c": "x"})
-    after.loc[1, ["text", "na_reason"]] = [pd.NA, "server"]
-    assert by_metric(before, after).loc["refusal", ["n", "n_left_out"]].tolist() == [1, 2]
+    after = missing(after, "b")
+    row = by_metric(before, after)["refusal"]
+    assert (row["n"], row["n_left_out"]) == (1, 2)
 
 
 def test_a_run_beside_itself_is_no_shift() -> None:
