@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from evalnb.baseline import CASE
 from evalnb.comparing.scores import paired_scores
 from evalnb.comparing.sides import open_side, suite_of
@@ -16,6 +14,7 @@ from evalnb.reports.differences import DIFFERENCES, Earlier, found
 from evalnb.shifts import SHIFTS, shifts
 from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_means import paired_ratio_row
+from evalnb.stats.values import numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +136,7 @@ def usage(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
             for side in (first, second)
         ]
         ids = means[0].index.union(means[1].index)
-        one, two = (side.reindex(ids).to_numpy("float64", na_value=np.nan) for side in means)
+        one, two = (numbers(side.reindex(ids), metric) for side in means)
         row = paired_ratio_row(metric, one, two)
         if metric == "latency_ms" and not (_is_live(first) and _is_live(second)):
             row |= {"ci_low": None, "ci_high": None, "p_value": None, "warnings": ["recorded"]}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalnb.baseline import CASE
-from evalnb.findings import SUITE
+from evalnb.findings import FEWEST_TESTED, SUITE
 from evalnb.frames import FrameSchema
 from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_means import paired_mean_row
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
     from evalnb.golden import GoldenSet
 
-__all__ = ["FEWEST_TESTED", "PAIRED_SCORES", "paired_scores"]
-
-FEWEST_TESTED = 8
-"""A slice with fewer cases is shown, not tested."""
+__all__ = ["PAIRED_SCORES", "paired_scores"]
 
 PAIRED_SCORES = FrameSchema(
     "paired scores",

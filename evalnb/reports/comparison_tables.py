@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
     from evalnb.comparing import Comparison
+    from evalnb.golden import GoldenSet
     from evalnb.phrases import PhraseStudy
 
 __all__ = [
     "Beside",
     "beside",
+    "drops_table",
     "phrases_table",
     "scores_table",
     "select_cases",
@@ -98,6 +100,31 @@ def phrases_table(study: PhraseStudy, *, limit: int = 20) -> Styler:
     more = len(study.changes) - limit
     caption = "Wording that changed" + (f", and {more:,} more" if more > 0 else "")
     return styled(pd.DataFrame(rows, columns=[*columns, "such as"]), caption=caption)
+
+
+def drops_table(drops: pd.DataFrame, golden: GoldenSet | None = None, *, limit: int = 10) -> Styler:
+    """Show where the pass rate fell: the drop that is surely largest first.
+
+    Parameters
+    ----------
+    drops : a drops frame
+    golden : its holdout cases are not named
+    limit : how many slices to show
+    """
+    hidden = frozenset() if golden is None else holdout_cases(golden)
+    columns = ["slice", "before", "after", "difference", "95%", "p", "cases", "such as", "and"]
+    rows = [
+        {
+            "slice": row["slice"],
+            "before": rate(row["mean_a"]),
+            "after": rate(row["mean_b"]),
+            **_figures(row),
+            "such as": listing([name for name in row["case_ids"] if name not in hidden], limit=3),
+            "and": listing(row["folded"], limit=3),
+        }
+        for row in to_records(drops)[:limit]
+    ]
+    return styled(pd.DataFrame(rows, columns=columns), caption="Where it drops, exploratory")
 
 
 def shifts_table(comparison: Comparison) -> Styler:

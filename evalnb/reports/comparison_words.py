@@ -11,12 +11,14 @@ from evalnb.reports.numbers import count, difference, interval, p_value, rate
 from evalnb.reports.text import listing, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
+
+    import pandas as pd
 
     from evalnb.comparing import Comparison
     from evalnb.phrases import PhraseStudy
 
-__all__ = ["describe_comparison", "phrases_caption"]
+__all__ = ["describe_comparison", "drop_sentences", "phrases_caption"]
 
 _LEVEL = 0.05
 _NAMES = {
@@ -56,6 +58,31 @@ def describe_comparison(comparison: Comparison) -> list[str]:
         *_usage(comparison),
         f"{comparison.n_same:,} of {n_answers} are the same to the letter.",
     ]
+
+
+def drop_sentences(
+    drops: pd.DataFrame, hidden: Container[str] = (), *, limit: int = 5
+) -> list[str]:
+    """Say where a drop sits, and which cases are behind it.
+
+    Parameters
+    ----------
+    drops : a drops frame
+    hidden : cases that are not named
+    limit : how many slices to name
+    """
+    lines = []
+    for row in to_records(drops.head(limit)):
+        named = [case_id for case_id in row["case_ids"] if case_id not in hidden]
+        cases = f": {listing(named, limit=5)}" if named else ""
+        lines.append(
+            one_line(
+                f"Exploratory: {row['slice']} fell from {rate(row['mean_a'])} to "
+                f"{rate(row['mean_b'])}, {_figures(row)}{cases}.",
+                limit=500,
+            )
+        )
+    return lines
 
 
 def phrases_caption(study: PhraseStudy) -> str:
