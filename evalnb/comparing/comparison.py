@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evalnb.baseline import CASE
@@ -78,7 +78,10 @@ def open_comparison(a: str, b: str, suite: str = "") -> Comparison:
     """
     golden = suite_of(a, b, suite)
     one = open_side(golden, a)
-    return compare(golden, one, one if a == b else open_side(golden, b))
+    other = one if a == b else open_side(golden, b)
+    if a != b and one.name == other.name:
+        one, other = replace(one, name=a), replace(other, name=b)
+    return compare(golden, one, other)
 
 
 def compare(golden: GoldenSet, a: Side, b: Side) -> Comparison:

@@ -36,11 +36,13 @@ class Side:
     name : what it is called
     counts : a baseline frame of its scores
     outputs : an outputs frame
+    scores : a scores frame with the reasons; None of a baseline, which keeps counts alone
     """
 
     name: str
     counts: pd.DataFrame
     outputs: pd.DataFrame
+    scores: pd.DataFrame | None = None
 
 
 def suite_of(a: str, b: str, suite: str = "") -> GoldenSet:
@@ -92,7 +94,8 @@ def open_side(golden: GoldenSet, which: str) -> Side:
         return _run(path)
     system = load_system(golden, which)
     outputs = run(golden, system, progress="none", repeats=golden.settings.repeats)
-    return Side(system.name, count(score(golden, outputs)), outputs)
+    scores = score(golden, outputs)
+    return Side(system.name, count(scores), outputs, scores)
 
 
 def _baseline(golden: GoldenSet) -> Side:
@@ -105,4 +108,4 @@ def _baseline(golden: GoldenSet) -> Side:
 def _run(folder: Path) -> Side:
     found = read_run(folder)
     name = f"{found.manifest['system']}, run {found.manifest['run_id']}"
-    return Side(name, count(found.scores), found.outputs)
+    return Side(name, count(found.scores), found.outputs, found.scores)

@@ -31,6 +31,7 @@ __all__ = [
     "beside",
     "drops_table",
     "phrases_table",
+    "reasons_table",
     "scores_table",
     "select_cases",
     "shifts_table",
@@ -221,6 +222,34 @@ def beside(comparison: Comparison, cases: pd.DataFrame, *, limit: int = 10) -> B
     """
     names = (comparison.a.name, comparison.b.name)
     return Beside(to_records(cases.head(limit)), names, len(cases))
+
+
+def reasons_table(comparison: Comparison, case_id: str, repeat: int) -> Styler:
+    """Show what the scorers and judges said of an answer on either side.
+
+    Parameters
+    ----------
+    comparison : any; a baseline has no reasons
+    case_id, repeat : which answer
+    """
+    said: dict[str, dict[str, str]] = {}
+    for side in (comparison.a, comparison.b):
+        scores = side.scores
+        if scores is None:
+            continue
+        of_answer = scores[(scores["case_id"] == case_id) & (scores["repeat"] == repeat)]
+        for row in to_records(of_answer):
+            said.setdefault(row["scorer"], {})[side.name] = _said(row)
+    columns = ["scorer", *dict.fromkeys((comparison.a.name, comparison.b.name))]
+    rows = [{"scorer": scorer, **texts} for scorer, texts in said.items()]
+    return styled(pd.DataFrame(rows, columns=columns), caption="Scores and reasons", limit=1_000)
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    if "na_reason" in row:
+        return f"not scored: {row['na_reason']}"
+    verdict = "passed" if row.get("passed") else "failed"
+    return f"{verdict}, {rate(row.get('value'))}: {row.get('reason', '')}"
 
 
 _STYLE = (
