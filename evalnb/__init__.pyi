@@ -22,6 +22,9 @@ from .checks import overview as overview
 from .checks import suite_warnings as suite_warnings
 from .clients import async_client as async_client
 from .clients import sync_client as sync_client
+from .comparing import Comparison as Comparison
+from .comparing import compare as compare
+from .comparing import open_comparison as open_comparison
 from .corrected import corrected_scores as corrected_scores
 from .costs import monthly_usd as monthly_usd
 from .costs import usage_by_model as usage_by_model
@@ -63,6 +66,8 @@ from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
 from .pairs import judge_pairs as judge_pairs
 from .pairs import pair_statistics as pair_statistics
+from .phrases import PhraseStudy as PhraseStudy
+from .phrases import phrase_changes as phrase_changes
 from .places import place as place
 from .probes import load_probes as load_probes
 from .probes import probe_cassettes as probe_cassettes
@@ -74,6 +79,7 @@ from .probes import recorded_effects as recorded_effects
 from .probes import run_probes as run_probes
 from .ratings import AxisScale as AxisScale
 from .ratings import ratings_frame as ratings_frame
+from .reports.comparison_words import describe_comparison as describe_comparison
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning

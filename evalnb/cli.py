@@ -408,6 +408,35 @@ def show(
 
 
 @app.command()
+def compare(
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A", help="A run's folder, `baseline`, or a system such as v1 or its file."
+        ),
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same, of the other side.")],
+    suite: Annotated[
+        str, typer.Option(help="The suite's folder, where neither side says it.")
+    ] = "",
+    notebook: Annotated[
+        Path | None,
+        typer.Option(help="Write compare.ipynb there, executed: tables, and answers side by side."),
+    ] = None,
+) -> None:
+    """Put two systems, prompts or runs side by side and say what is known of them."""
+    found = evalnb.open_comparison(a, b, suite)
+    for line in evalnb.describe_comparison(found):
+        _say(_printable(line))
+    if notebook is not None:
+        sides = [str(Path(side).resolve()) if Path(side).exists() else side for side in (a, b)]
+        folder = found.golden.folder
+        values = {"a": sides[0], "b": sides[1], "suite": str(folder.resolve() if folder else "")}
+        evalnb.execute_notebook(evalnb.notebook_path("compare"), notebook, values)
+        _say(f"  {shown_from_here(notebook)}")
+
+
+@app.command()
 def check(suite: Suite) -> None:
     """Validate a suite and say what it holds and lacks."""
     golden = evalnb.read_golden(suite)

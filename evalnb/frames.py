@@ -30,6 +30,7 @@ __all__ = [
     "MISSES",
     "OUTPUTS",
     "PAIRS",
+    "PHRASES",
     "RESULTS",
     "SCORES",
     "SLICES",
@@ -616,6 +617,39 @@ LABELS = FrameSchema(
 that stood beside and `value` is 1 where the output of `output_hash` is the better one, 0 where the
 other is, 0.5 for a tie. `action` is `label` or `skip`; a skipped output has no value. `sample` is
 the sample for rating that the output was drawn in, NA where it was none; `at` is in UTC.
+"""
+
+PHRASES = FrameSchema(
+    "phrases",
+    {
+        "phrase": "string",
+        "change": "string",
+        "replaced_by": "string",
+        "rate_a": "Float64",
+        "rate_b": "Float64",
+        "difference": "Float64",
+        "ci_low": "Float64",
+        "ci_high": "Float64",
+        "p_value": "Float64",
+        "p_adjusted": "Float64",
+        "n_cases": "Int64",
+        "n_changed": "Int64",
+        "method": "string",
+        "replacement_rate_a": "Float64",
+        "replacement_rate_b": "Float64",
+        "folded": "object",
+        "examples": "object",
+    },
+    key=("phrase",),
+)
+"""A row a word or phrase whose rate over cases differs between two sides.
+
+`change` is `appeared` (no answer of the first side holds it), `vanished` (none of the second),
+`replaced` (`replaced_by` came in its place, with the rates `replacement_rate_a` and
+`replacement_rate_b`) or `shifted`. `rate_a` and `rate_b` are means over the `n_cases` cases of the
+share of a case's answers that hold it, `difference` is second minus first with a 95% interval,
+`n_changed` counts the cases whose share differs. `p_adjusted` is among all phrases that were tried.
+`folded` lists phrases whose change is a part of this one, `examples` ids of cases that show it.
 """
 
 

@@ -32,6 +32,7 @@ from evalnb.frames import (
     to_records,
 )
 from evalnb.limits import limit_rows
+from evalnb.phrase_rule import PHRASES_RULE, phrase_rows
 from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ _RULES = (
     "drift",
     "floor",
     "limits",
+    PHRASES_RULE,
     "waiver",
     "override",
     "override_ignored",
@@ -119,7 +121,8 @@ def decide(
     unused_cassettes : keys that nothing asked for
     without_requests : ids of cases that were answered in replay without asking a model through
         the client that the system was given
-    outputs : an outputs frame of the run; without it, no limit is held against the baseline
+    outputs : an outputs frame of the run; without it, no limit and no wording is held
+        against the baseline
     mode : of the run; latency is compared where it is `live`
     override : somebody's decision to let this run pass; it changes the exit code, and no finding
 
@@ -128,7 +131,7 @@ def decide(
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `safety`, `regression`,
-        `new_failure`, `drift`, `floor`, `limits`, `waiver` (fail); `override`, `shadow_mode`,
+        `new_failure`, `drift`, `floor`, `limits`, `phrases`, `waiver` (fail); `override`, `shadow_mode`,
         the same with `_ignored`, `judge_changed`,
         `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
@@ -180,6 +183,7 @@ def decide(
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
+            rows += phrase_rows(outputs, baseline.outputs)
         rows += limits
         rows += comparison.rows(limits)
         rows += _changes(golden, baseline, system_fingerprint)

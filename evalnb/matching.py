@@ -9,15 +9,16 @@ from typing import Literal
 
 import regex
 
-__all__ = ["Matching", "contains", "normalize"]
+__all__ = ["UNSPACED", "Matching", "contains", "normalize"]
 
 Matching = Literal["words", "substrings"]
 
-# Scripts whose words stand without spaces, and Hangul, whose particles join the word before.
-_UNSPACED = (
+UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Hangul}ー"
 )
-_WORD = regex.compile(rf"(?V1)[\w--[{_UNSPACED}]]")
+"""Scripts whose words stand without spaces, and Hangul, whose particles join the word before; a
+part of a set of the `regex` package."""
+_WORD = regex.compile(rf"(?V1)[\w--[{UNSPACED}]]")
 # Between digits these are part of a number.
 _POINTS = frozenset(".,٫٬")
 # Typographic variants that NFKC keeps apart, and the Turkish capital, which folds to i and a dot.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_core import from_json, to_json
 
+from evalnb.drops import drops_of
 from evalnb.errors import DecisionError, InputError, Problem
 from evalnb.frames import (
     DECISION,
@@ -18,6 +19,7 @@ from evalnb.frames import (
     SCORES,
     SLICES,
     VERDICTS,
+    Outcome,
     to_records,
 )
 from evalnb.gate import exit_code, outcome
@@ -36,6 +38,7 @@ from evalnb.jsontext import (
     read_lines,
     write_atomically,
 )
+from evalnb.reports.comparison_words import drop_sentences
 from evalnb.reports.differences import Earlier, earlier_baseline, found, states
 from evalnb.reports.html import Page, html_page
 from evalnb.reports.junit import junit_xml
@@ -153,6 +156,7 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
             *holdout_sentences(rates, looks, run.manifest["golden_version"]),
             *judge_sentences(run),
             *cost_sentences(run.manifest, records["outputs"]),
+            *(drop_sentences(drops_of(run), hidden) if run.outcome == Outcome.FAIL else ()),
         ],
     )
     write_atomically(folder / "summary.md", text.encode())

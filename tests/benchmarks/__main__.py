@@ -10,6 +10,8 @@ from tests.benchmarks import (
     kills,
     labelling,
     live,
+    phrases,
+    phrases_power,
     replay,
     scale,
 )
@@ -26,4 +28,6 @@ if __name__ == "__main__":
         judging.measure,
         labelling.measure,
         kappa.measure,
+        phrases.measure,
+        phrases_power.measure,
     )
