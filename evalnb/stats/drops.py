@@ -1,0 +1,242 @@
+"""Whether scores fell, for each scorer and slice: the statistical part of a gate's decision."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalnb.frames import FrameSchema, to_records
+from evalnb.stats.detectable import (
+    detectable_drop_of_flags,
+    detectable_drop_of_means,
+    detectable_loss_of_cases,
+)
+from evalnb.stats.estimates import t_quantile
+from evalnb.stats.levels import ALPHA, MARGIN, POWER, SCORES, SMALLEST_SLICE
+from evalnb.stats.mcnemar import mcnemar
+from evalnb.stats.means import mean_score
+from evalnb.stats.multiplicity import holm
+from evalnb.stats.paired_intervals import tango_interval
+from evalnb.stats.paired_sets import PairedSet, paired_sets
+from evalnb.stats.sign_flip import DRAWS, sign_flips
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from evalnb.stats.mcnemar import McNemarMethod
+
+__all__ = ["DROPS", "DropOutcome", "decide_drops"]
+
+_ROUNDING = 1e-9
+_SHARED = ("estimate", "ci_low", "ci_high", "method", "reason", "warnings", "se")
+_HITS_AT_FIRST_STEP = 10
+
+
+class DropOutcome(StrEnum):
+    """What is decided on one scorer and slice."""
+
+    FAIL = "fail"
+    """It fell: the adjusted p-value is at most the level and the drop at least the margin."""
+    PASS_SHOWN = "pass_shown"  # noqa: S105 - an outcome, not a password
+    """It did not fall by the margin: the one-sided 95% bound lies above that."""
+    PASS_NOT_SHOWN = "pass_not_shown"  # noqa: S105
+    """Neither is shown; drops below `smallest_drop` could have been missed."""
+    NOT_TESTED = "not_tested"
+    """Too few cases to be tested."""
+
+
+DROPS = FrameSchema(
+    "drops",
+    {
+        "scorer": "string",
+        "slice": "string",
+        "outcome": "string",
+        "baseline": "Float64",
+        "candidate": "Float64",
+        "estimate": "Float64",
+        "ci_low": "Float64",
+        "ci_high": "Float64",
+        "bound": "Float64",
+        "p": "Float64",
+        "p_adjusted": "Float64",
+        "smallest_drop": "Float64",
+        "n": "Int64",
+        "n_left_out": "Int64",
+        "n_clusters": "Int64",
+        "method": "string",
+        "compared": "string",
+        "reason": "string",
+        "warnings": "object",
+    },
+    key=("scorer", "slice"),
+)
+"""A row a scorer and slice.
+
+`baseline` and `candidate` are means over the `n` cases that both sides have, `estimate` is
+candidate minus baseline with its 95% interval, `bound` its lower one-sided 95% bound. `p` is
+one-sided, of "no drop", `p_adjusted` the same after Holm over all rows that were tested.
+`smallest_drop` is what 8 of 10 runs would have found; NA where nothing would. `method` names test
+and interval, `compared` says what of: pass flags or case means, and of how many repeats. `reason`
+and `warnings` are as in a metrics frame.
+"""
+
+
+def decide_drops(
+    pairs: pd.DataFrame,
+    *,
+    margin: float = MARGIN,
+    alpha: float = SCORES,
+    mcnemar_method: McNemarMethod = "mid_p",
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Decide for each scorer and slice whether the mean score fell.
+
+    Pass flags of one repeat, of cases that share no cluster, are compared by McNemar's test and
+    Tango's interval; everything else by the sign-flip test of the case means and a t interval,
+    both over clusters.
+
+    Parameters
+    ----------
+    pairs : as `evalnb.stats.paired_sets.PAIRED_SCORES` says
+    margin : the least drop that fails, in [0, 1)
+    alpha : level of all rows together, one-sided
+    mcnemar_method : {"mid_p", "exact"}
+    seed : of patterns of signs, where not all are looked at
+
+    Returns
+    -------
+    as `DROPS` says, in order of appearance
+        `outcome` is that of `DropOutcome`. Below 8 cases nothing is tested: p-values are NA,
+        `reason` is `too_few`. Where all differences are the same the interval is NA `no_variance`;
+        `bound` is then that of the share of clusters which could be lost without one of them seen,
+        1 - 0.05^(1/n). Warnings as in `evalnb.stats.means.mean_score`.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a score is outside [0, 1] or an argument out of range.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6(2); Fagerland, Lydersen & Laake (2013), BMC
+    Medical Research Methodology 13:91; Tango (1998), Statistics in Medicine 17:891-908.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(10)], "cluster": None})
+    >>> cases = cases.assign(scorer="facts", slice="all", baseline=1.0, candidate=0.5, repeats=2)
+    >>> row = decide_drops(cases).iloc[0]
+    >>> row["outcome"], float(row["estimate"]), round(float(row["p"]), 6)
+    ('fail', -0.5, 0.000977)
+    """
+    if not 0 <= margin < 1:
+        raise ValueError(f"`margin` must be in [0, 1). Got {margin}.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"`alpha` must lie between 0 and 1. Got {alpha}.")
+    sets = paired_sets(pairs)
+    tested = [paired for paired in sets if paired.n >= SMALLEST_SLICE]
+    level = alpha / max(len(tested), 1)  # of the first of Holm's steps, the hardest
+    draws = max(DRAWS, math.ceil(_HITS_AT_FIRST_STEP / level))
+    found = _p_values(tested, mcnemar_method, seed, draws)
+    tests = dict(zip((paired.key for paired in tested), found, strict=True))
+    adjusted = dict(zip(tests, map(float, holm([p for p, _ in found])), strict=True))
+    rule = _Rule(margin, alpha, level)
+    return DROPS.build(
+        _row(paired, tests.get(paired.key), adjusted.get(paired.key), rule) for paired in sets
+    )
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """When a drop fails: the margin, the level of all tests and that of the hardest one."""
+
+    margin: float
+    alpha: float
+    first_level: float
+
+    def outcome(self, estimate: float, p_adjusted: float, bound: float) -> DropOutcome:
+        if p_adjusted <= self.alpha and -estimate >= self.margin - _ROUNDING:
+            return DropOutcome.FAIL
+        return DropOutcome.PASS_SHOWN if bound > -self.margin else DropOutcome.PASS_NOT_SHOWN
+
+    def smallest_drop(self, paired: PairedSet, se: float | None) -> float | None:
+        limits = {"alpha": self.first_level, "margin": self.margin, "power": POWER}
+        if paired.are_flags:
+            return detectable_drop_of_flags(sum(paired.discordant), paired.n, **limits)
+        if se is None:
+            return detectable_loss_of_cases(paired.n_units, **limits)
+        return detectable_drop_of_means(se**2 * paired.n_units, paired.n_units, **limits)
+
+
+def _p_values(
+    sets: Sequence[PairedSet], method: McNemarMethod, seed: int, draws: int
+) -> list[tuple[float, str]]:
+    """Return the one-sided p-value of "no drop" in each set, and the name of its test."""
+    means = [paired.sums for paired in sets if not paired.are_flags]
+    flips = iter(sign_flips(np.column_stack(means), seed=seed, draws=draws) if means else ())
+    found = []
+    for paired in sets:
+        if paired.are_flags:
+            p = mcnemar(*paired.discordant, method=method, alternative="less")
+            found.append((p, f"mcnemar {method}"))
+        else:
+            flip = next(flips)
+            found.append((flip.p_less, flip.method))
+    return found
+
+
+def _row(
+    paired: PairedSet, test: tuple[float, str] | None, p_adjusted: float | None, rule: _Rule
+) -> dict[str, Any]:
+    found = _of_flags(paired) if paired.are_flags else _of_means(paired)
+    row = {name: value for name, value in found.items() if name != "se"} | {
+        "scorer": paired.scorer,
+        "slice": paired.slice,
+        "baseline": paired.before.mean() if paired.n else None,
+        "candidate": paired.now.mean() if paired.n else None,
+        "n": paired.n,
+        "n_left_out": paired.n_left_out,
+        "compared": paired.compared,
+    }
+    if test is None or p_adjusted is None:
+        return row | {"outcome": DropOutcome.NOT_TESTED, "reason": "too_few"}
+    return row | {
+        "p": test[0],
+        "p_adjusted": p_adjusted,
+        "method": f"{test[1]}; {row['method']}",
+        "outcome": rule.outcome(row["estimate"], p_adjusted, row["bound"]),
+        "smallest_drop": rule.smallest_drop(paired, found["se"]),
+    }
+
+
+def _of_flags(paired: PairedSet) -> dict[str, Any]:
+    now, before = paired.discordant
+    interval = vars(tango_interval(now, before, paired.n))
+    bound = tango_interval(now, before, paired.n, level=1 - 2 * ALPHA).ci_low
+    return interval | {"bound": bound, "method": "tango", "se": None}
+
+
+def _of_means(paired: PairedSet) -> dict[str, Any]:
+    clusters = paired.units if paired.is_clustered else None
+    found = to_records(mean_score(paired.differences, clusters=clusters))[0]
+    row = {name: found.get(name) for name in _SHARED}
+    row["n_clusters"] = paired.n_units if paired.is_clustered else None
+    row["bound"] = _bound(row["estimate"], row["se"], paired.n_units)
+    return row
+
+
+def _bound(estimate: float | None, se: float | None, n_units: int) -> float | None:
+    """Return the lower one-sided 95% bound of a mean of differences that are at least -1."""
+    if estimate is None:
+        return None
+    if se is not None:
+        return estimate - t_quantile(n_units - 1, 1 - ALPHA) * se
+    lost = 1 - ALPHA ** (1 / n_units)
+    return estimate - lost * (estimate + 1)
