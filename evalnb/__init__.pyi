@@ -13,13 +13,16 @@ from .certificates import AxisEvidence as AxisEvidence
 from .certificates import Certificate as Certificate
 from .certificates import read_certificates as read_certificates
 from .certificates import write_certificate as write_certificate
+from .certifying import certify as certify
 from .checks import overview as overview
 from .checks import suite_warnings as suite_warnings
 from .clients import async_client as async_client
 from .clients import sync_client as sync_client
+from .corrected import corrected_scores as corrected_scores
 from .costs import monthly_usd as monthly_usd
 from .costs import usage_by_model as usage_by_model
 from .counting import count_tokens as count_tokens
+from .curation.labels import read_labels as read_labels
 from .errors import DecisionError as DecisionError
 from .errors import EvalnbError as EvalnbError
 from .errors import InputError as InputError
@@ -55,6 +58,7 @@ from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning
 from .reports.terminal import describe_failing as describe_failing
 from .reports.terminal import describe_run as describe_run
+from .reports.verdicts import describe_certificate as describe_certificate
 from .reports.verdicts import describe_forecast as describe_forecast
 from .reports.verdicts import describe_judges as describe_judges
 from .reports.verdicts import describe_verdicts as describe_verdicts

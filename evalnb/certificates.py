@@ -66,6 +66,16 @@ class AxisEvidence(BaseModel):
     reason: Text | None = None
     """Why there is no estimate."""
 
+    @property
+    def figures(self) -> str:
+        """The agreement in words."""
+        if self.estimate is None or self.ci_low is None or self.ci_high is None:
+            return f"agreement with people is not known, {self.reason or 'no interval'}"
+        return (
+            f"agreement with people {self.estimate:.2f} "
+            f"({self.ci_low:.2f} to {self.ci_high:.2f}, {self.n} labels)"
+        )
+
 
 class Certificate(BaseModel):
     """The evidence for one judge, as it stands in `certificates.json`."""
@@ -217,7 +227,7 @@ def _standing(
     if why:
         return Standing(counts=False, why=why)
     evidence = certificate.axes[scorer]
-    return Standing(counts=True, why=f"certified until {certificate.expires}: {_figures(evidence)}")
+    return Standing(counts=True, why=f"certified until {certificate.expires}: {evidence.figures}")
 
 
 def _objection(certificate: Certificate, scorer: str, rows: pd.DataFrame, as_of: date) -> str:
@@ -235,17 +245,8 @@ def _objection(certificate: Certificate, scorer: str, rows: pd.DataFrame, as_of:
     if evidence is None:
         return "the certificate has no evidence for it"
     if evidence.grade not in USABLE:
-        return f"the certificate says that it is not usable yet: {_figures(evidence)}"
+        return f"the certificate says that it is not usable yet: {evidence.figures}"
     return ""
-
-
-def _figures(evidence: AxisEvidence) -> str:
-    if evidence.estimate is None or evidence.ci_low is None or evidence.ci_high is None:
-        return f"agreement with people is not known, {evidence.reason or 'no estimate'}"
-    return (
-        f"agreement with people {evidence.estimate:.2f} "
-        f"({evidence.ci_low:.2f} to {evidence.ci_high:.2f}, {evidence.n} labels)"
-    )
 
 
 def _unusable(path: Path, what: str, field: str = "") -> InputError:

@@ -243,6 +243,36 @@ def run(
 
 
 @app.command()
+def certify(
+    suite: Suite,
+    run: Annotated[
+        Path | None,
+        typer.Argument(parser=place, metavar="RUN", help="A run with judges; the newest if none."),
+    ] = None,
+    rater: Annotated[
+        list[str] | None, typer.Option(help="Whose labels count; may be repeated.")
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, max=366, help="How long it holds.")] = 35,
+    as_of: AsOf = None,
+    results: ResultsRoot = None,
+) -> None:
+    """Write down how far the judges agree with people; verdicts of those that do count."""
+    if os.environ.get("CI"):
+        raise InputError("a judge is not certified in CI: do it at a desk, and have it reviewed")
+    golden = evalnb.read_golden(suite)
+    folder = run or evalnb.latest_run(golden, results)
+    labels, problems = evalnb.read_labels(golden, rater or None)
+    for problem in problems:
+        _say(f"  warning: {_printable(str(problem))}", err=True)
+    found = evalnb.certify(golden, evalnb.read_run(folder), labels, issued=_day(as_of), days=days)
+    for certificate in found:
+        for line in evalnb.describe_certificate(certificate):
+            _say(_printable(line))
+        path = evalnb.write_certificate(golden, certificate)
+    _say(f"review and commit {shown_from_here(path)}")
+
+
+@app.command()
 def estimate(
     suite: Suite,
     system: SystemName = None,

@@ -22,6 +22,7 @@ from evalnb.certificates import (
     standings,
     with_standing,
 )
+from evalnb.corrected import corrected_by_labels
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
@@ -226,6 +227,7 @@ def decided_run(
             "scorers_fingerprint": scorers_fingerprint(golden),
             "judges": judges_of(scores),
             "counting": counting_scorers(scores),
+            "corrected": to_records(corrected_by_labels(golden, scores)) if judging else [],
             "standings": {scorer: found.why for scorer, found in standing.items()},
             "judge_repeats": judging.repeats if judging else None,
             "judge_cache_shortfalls": _shortfalls(judging),

@@ -119,6 +119,7 @@ def test_the_stop_button_stops_a_live_run_and_the_next_one_goes_on(
         ):
             running = page.evaluate_handle(f"() => {{ window.done = ({RUN_ALL})(); }}")
             assert running is not None
+            wait_until(lambda: standin.stats()["answered"] == 10)
             wait_until(lambda: standin.stats()["in_flight"] == 4)
             before = standin.stats()
             page.click("[data-jp-item-name='interrupt'] button")

@@ -63,6 +63,11 @@ def test_the_wheel_carries_what_runs_and_no_more(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "evalnb/_notebooks/golden_run.ipynb" in names
+    assert "evalnb/_notebooks/judge_agreement.ipynb" in names
+    data = [name for name in names if name.startswith("evalnb/datasets/")]
+    assert sum(name.endswith(".gz") for name in data) == 4
+    assert sum("/licences/" in name for name in data) == 3
+    assert "evalnb/datasets/README.md" in names
     assert "evalnb/py.typed" in names
     assert "evalnb/__init__.pyi" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

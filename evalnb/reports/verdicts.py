@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evalnb.certificates import USABLE
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import BY_PLAN, NaReason, to_records
-from evalnb.reports.numbers import count, money, rate, tokens
+from evalnb.reports.numbers import count, interval, money, rate, tokens
 from evalnb.reports.text import cell_text, listing, one_line
 from evalnb.stats.repeats import repeat_statistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from evalnb.certificates import Certificate
     from evalnb.judges import Judge
     from evalnb.runs import Run
 
 __all__ = [
     "cache_shortfall",
+    "describe_certificate",
     "describe_forecast",
     "describe_judges",
     "describe_verdicts",
@@ -53,6 +56,26 @@ def describe_verdicts(verdicts: pd.DataFrame) -> str:
             line += f", {tokens(len(missing))} missing ({_reasons(missing)})"
         lines.append(line)
     return "\n".join(lines or ["no judge was asked"])
+
+
+def describe_certificate(certificate: Certificate) -> list[str]:
+    """Write what a certificate says, axis by axis.
+
+    Parameters
+    ----------
+    certificate : of one judge
+
+    Returns
+    -------
+    lines of plain text
+    """
+    people = listing([one_line(name) for name in certificate.raters])
+    name = f"judge {one_line(certificate.judge)} ({one_line(certificate.model)})"
+    lines = [f"{name}, until {certificate.expires}, by {people}"]
+    for scorer, evidence in certificate.axes.items():
+        counts = "counts" if evidence.grade in USABLE else "stays advice"
+        lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}")
+    return lines
 
 
 def describe_forecast(expected: pd.DataFrame, runs_per_month: int | None = None) -> list[str]:
@@ -197,7 +220,36 @@ def judge_sentences(run: Run) -> list[str]:
     cost = run.manifest.get("judge_cost_usd")
     if cost is not None:
         said.append(f"Judging cost {money(cost)} at list price.")
-    return [*said, *_standings(run.manifest)]
+    return [*said, *_corrected(run.manifest), *_standings(run.manifest)]
+
+
+def _corrected(manifest: Mapping[str, Any]) -> Iterable[str]:
+    """Say what labels make of the judges' pass rates and means."""
+    rows: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for row in manifest.get("corrected") or []:
+        rows.setdefault((row["scorer"], row["quantity"]), {})[row["metric"]] = row
+    for (scorer, quantity), found in rows.items():
+        what = "passes" if quantity == "pass_rate" else "gives a mean of"
+        raw, labels, corrected = (found[name] for name in ("raw", "labels_only", "corrected"))
+        yield (
+            f"Judge {cell_text(scorer, limit=60)} {what} {_figure(raw)}; by "
+            f"{count(corrected['n'], 'label')} {_figure(labels)}; corrected by them "
+            f"{_figure(corrected)}{_beware(corrected)}."
+        )
+
+
+def _figure(row: Mapping[str, Any]) -> str:
+    if "estimate" not in row:
+        known = f", {interval(row['ci_low'], row['ci_high'])}" if "ci_low" in row else ""
+        return f"not known ({row.get('reason', 'too_few')}{known})"
+    if "ci_low" not in row:
+        return rate(row["estimate"])
+    return f"{rate(row['estimate'])} ({interval(row['ci_low'], row['ci_high'])})"
+
+
+def _beware(row: Mapping[str, Any]) -> str:
+    warnings = row.get("warnings") or []
+    return f" [{', '.join(warnings)}]" if warnings else ""
 
 
 def _standings(manifest: Mapping[str, Any]) -> Iterable[str]:

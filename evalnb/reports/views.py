@@ -23,6 +23,7 @@ __all__ = [
     "holdout_rates",
     "looks_by_version",
     "not_scored",
+    "records",
     "slice_rates",
     "words",
 ]
@@ -31,6 +32,12 @@ __all__ = [
 def words(name: Any) -> str:
     """Return a name as words: "now_passing" as "now passing"."""
     return str(name).replace("_", " ")
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a mapping a row, with what is missing in it."""
+    names = list(frame.columns)
+    return [dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None)]
 
 
 def slice_rates(slices: pd.DataFrame) -> pd.DataFrame:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from evalnb.frames import METRICS, FrameSchema
-from evalnb.stats.estimates import Z_975
-from evalnb.stats.ppi import Interval, PredictionPowered, tuned_lambda
-from evalnb.stats.strata import Strata, find_strata
-from evalnb.stats.values import Floats, numbers
+from evalnb.stats.labelled import LabelledScores, labelled_scores
+from evalnb.stats.ppi import Interval, PredictionPowered, StratumMeans, tuned_lambda
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
+
+    from evalnb.stats.values import Floats
 
 __all__ = ["CORRECTED_MEANS", "MeanMethod", "corrected_mean", "stratified_ppi"]
 
@@ -74,7 +73,8 @@ def corrected_mean(
     method : {"ppi", "ppi++"}
         `ppi++` chooses lambda by the same labels, for each stratum its own. Its interval is too
         short below 200 labels, most of all where most scores are at the top level.
-    lam : lambda in [0, 1] for "ppi", fixed in advance, as from an earlier month's labels; 1 if None
+    lam : lambda in [0, 1] for "ppi", fixed in advance, as from an earlier month's labels; 1 if None.
+        Where fewer than two cases have no label, the labels alone count: it is 0.
     interval : {"t", "normal"}
         `normal` divides variances by n, as ppi-python does; it is too short for few labels.
 
@@ -108,7 +108,7 @@ def corrected_mean(
     >>> float(found.loc["corrected", "estimate"])  # 17/4 + (0 - 1 + 0 - 1)/4
     3.75
     """
-    found = _labelled_scores(judged, labels, strata, weights, low, high)
+    found = labelled_scores(judged, labels, strata, weights, low, high)
     raw, labels_only = _raw(found), _labels_only(found)
     corrected = _corrected(found, method, lam, interval, known_shares=False)
     corrected["warnings"] = _warnings(found, method, corrected, labels_only) or None
@@ -153,71 +153,25 @@ def stratified_ppi(
     >>> float(found.loc[0, "estimate"])  # (1 + 0)/2 + (1/2 + 1/2)/2
     1.0
     """
-    found = _labelled_scores(judged, labels, strata, weights, low, high)
+    found = labelled_scores(judged, labels, strata, weights, low, high)
     corrected = _corrected(found, method, lam, interval, known_shares=True)
     corrected["warnings"] = _warnings(found, method, corrected, _labels_only(found)) or None
     return _rows(found, {"corrected": corrected})
 
 
-@dataclass(frozen=True)
-class _LabelledScores:
-    """Scores of the cases with a verdict."""
-
-    judged: Floats
-    labels: Floats
-    strata: Strata
-    low: float
-    high: float
-    n_left_out: int
-
-    def each(self) -> list[tuple[Floats, Floats, Floats]]:
-        """Return labels, scores of the labelled and scores of the others, a tuple a stratum."""
-        labelled = ~np.isnan(self.labels)
-        masks = [self.strata.codes == code for code in range(len(self.strata.names))]
-        return [
-            (self.labels[m & labelled], self.judged[m & labelled], self.judged[m & ~labelled])
-            for m in masks
-        ]
-
-    def pairs(self) -> tuple[Floats, Floats]:
-        labelled = ~np.isnan(self.labels)
-        return self.labels[labelled], self.judged[labelled]
-
-    def shares(self, *, known: bool) -> tuple[Floats, int | None]:
-        """Return the share of each stratum, and of how many cases where these are a sample."""
-        drawn = not known and self.strata.weights is None
-        return self.strata.shares(), len(self.judged) if drawn else None
-
-
-def _labelled_scores(
-    judged: Any, labels: Any, strata: Any, weights: Any, low: float | None, high: float | None
-) -> _LabelledScores:
-    scores, people = numbers(judged, "judged"), numbers(labels, "labels")
-    if len(scores) != len(people):
-        raise ValueError(
-            f"`judged` and `labels` must be of the same cases. Got {len(scores)} and {len(people)}."
-        )
-    floor, ceiling = (-math.inf if low is None else low), (math.inf if high is None else high)
-    for name, values in (("judged", scores), ("labels", people)):
-        beyond = values[(values < floor) | (values > ceiling)]
-        if len(beyond):
-            raise ValueError(f"`{name}` must lie in [{low}, {high}]. Got {beyond[0]:g}.")
-    usable = ~np.isnan(scores)
-    groups = find_strata(strata, weights, usable)
-    n_left_out = int((~usable).sum())
-    return _LabelledScores(scores[usable], people[usable], groups, floor, ceiling, n_left_out)
-
-
-def _raw(found: _LabelledScores) -> dict[str, Any]:
+def _raw(found: LabelledScores) -> dict[str, Any]:
     if found.strata.weights is None:
         groups, shares = [found.judged], np.ones(1)
     else:
         codes = range(len(found.strata.names))
-        groups, shares = [found.judged[found.strata.codes == c] for c in codes], found.strata.shares()
+        groups, shares = (
+            [found.judged[found.strata.codes == c] for c in codes],
+            found.strata.shares(),
+        )
     return {"n": len(found.judged), **_mean_of(found, groups, shares, None), "method": "t"}
 
 
-def _labels_only(found: _LabelledScores) -> dict[str, Any]:
+def _labels_only(found: LabelledScores) -> dict[str, Any]:
     groups = [labels for labels, _, _ in found.each()]
     shares, n_drawn = found.shares(known=False)
     method = "t" if len(groups) == 1 else "strata, t"
@@ -225,18 +179,18 @@ def _labels_only(found: _LabelledScores) -> dict[str, Any]:
 
 
 def _mean_of(
-    found: _LabelledScores, groups: list[Floats], shares: Floats, n_drawn: int | None
+    found: LabelledScores, groups: list[Floats], shares: Floats, n_drawn: int | None
 ) -> dict[str, Any]:
     means = np.array([group.mean() if len(group) else math.nan for group in groups])
     variances = np.array(
         [group.var(ddof=1) / len(group) if len(group) > 1 else math.nan for group in groups]
     )
-    parts = _Parts(shares, means, variances, np.array(list(map(len, groups))), n_drawn)
+    parts = StratumMeans(shares, means, variances, np.array(list(map(len, groups))), n_drawn)
     return parts.row("t", found.low, found.high)
 
 
 def _corrected(
-    found: _LabelledScores,
+    found: LabelledScores,
     method: MeanMethod,
     lam: float | None,
     interval: Interval,
@@ -247,20 +201,25 @@ def _corrected(
     groups = found.each()
     shares, n_drawn = found.shares(known=known_shares)
     lams = [
-        (1.0 if lam is None else lam) if method == "ppi" or not len(g[0]) else float(tuned_lambda(*g))
+        (1.0 if lam is None else lam)
+        if method == "ppi" or not len(g[0])
+        else float(tuned_lambda(*g))
         for g in groups
     ]
     fits = [PredictionPowered(*g, factor) for g, factor in zip(groups, lams, strict=True)]
     sizes = np.array([len(labels) for labels, _, _ in groups])
-    means = np.array([float(fit.mean()) if n else math.nan for fit, n in zip(fits, sizes)])
+    means = np.array(
+        [float(fit.mean()) if n else math.nan for fit, n in zip(fits, sizes, strict=True)]
+    )
     ddof = 1 if interval == "t" else 0
     variances = np.array([float(fit.variance(ddof=ddof)) for fit in fits])
-    parts = _Parts(shares, means, variances, sizes, n_drawn)
+    parts = StratumMeans(shares, means, variances, sizes, n_drawn)
     how = f"{method}, lambda given" if lam is not None else method
+    factors = {fit.factor for fit in fits}
     strata = "stratified " if len(groups) > 1 else ""
     row = parts.row(interval, found.low, found.high)
     row |= {"method": f"{strata}{how}, {interval}", "correlation": _correlation(*found.pairs())}
-    return {**row, "lam": lams[0] if len(set(lams)) == 1 else None}
+    return {**row, "lam": factors.pop() if len(factors) == 1 else None}
 
 
 def _check_options(method: str, lam: float | None, interval: str) -> None:
@@ -276,54 +235,6 @@ def _check_options(method: str, lam: float | None, interval: str) -> None:
         raise ValueError(f"`lam` must lie in [0, 1]. Got {lam}.")
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Means of strata, to be summed.
-
-    Attributes
-    ----------
-    shares, means, variances, sizes : shape (strata,); variances of the means, number of labels
-    n_drawn : of how many cases the shares are, where these are a sample; None for known shares
-    """
-
-    shares: Floats
-    means: Floats
-    variances: Floats
-    sizes: np.ndarray
-    n_drawn: int | None
-
-    def row(self, interval: Interval, low: float, high: float) -> dict[str, Any]:
-        """Return estimate, interval, se and why there is none, cut to a range."""
-        used = self.shares > 0
-        if not used.any() or np.isnan(self.means[used]).any():
-            return {"reason": "too_few"}
-        shares, means, sizes = self.shares[used], self.means[used], self.sizes[used]
-        mean = float(shares @ means)
-        cut = min(max(mean, low), high)
-        row = {"estimate": cut, "warnings": None if cut == mean else ["outside_range"]}
-        parts = shares**2 * self.variances[used]
-        total = float(parts.sum())
-        if math.isnan(total):
-            return {**row, "reason": "too_few"}
-        between = float(shares @ (means - mean) ** 2) / self.n_drawn if self.n_drawn else 0.0
-        se = math.sqrt(total + between)
-        if se < 1e-12 * (1 + abs(mean)):
-            return {**row, "reason": "no_variance"}
-        half = se * (Z_975 if interval == "normal" else _t(parts, sizes - 1))
-        ends = min(max(mean - half, low), cut), max(min(mean + half, high), cut)
-        return {**row, "ci_low": ends[0], "ci_high": ends[1], "se": se}
-
-
-def _t(parts: Floats, degrees: np.ndarray) -> float:
-    """Return the quantile of t for a sum of variances, each with its degrees of freedom."""
-    from scipy.special import stdtrit
-
-    total = float(parts.sum())
-    return float(
-        stdtrit(total**2 / float((parts**2 / degrees).sum()) if total else degrees.sum(), 0.975)
-    )
-
-
 def _correlation(labels: Floats, judged: Floats) -> float | None:
     if len(labels) < 2 or np.ptp(labels) == 0 or np.ptp(judged) == 0:
         return None
@@ -331,7 +242,7 @@ def _correlation(labels: Floats, judged: Floats) -> float | None:
 
 
 def _warnings(
-    found: _LabelledScores,
+    found: LabelledScores,
     method: MeanMethod,
     corrected: Mapping[str, Any],
     labels_only: Mapping[str, Any],
@@ -358,7 +269,7 @@ def _width(row: Mapping[str, Any]) -> float:
     return float(row["ci_high"] - row["ci_low"]) if "ci_low" in row else math.nan
 
 
-def _rows(found: _LabelledScores, rows: Mapping[str, dict[str, Any]]) -> pd.DataFrame:
+def _rows(found: LabelledScores, rows: Mapping[str, dict[str, Any]]) -> pd.DataFrame:
     n_labels = int((~np.isnan(found.labels)).sum())
     shared = {
         "n_left_out": found.n_left_out,

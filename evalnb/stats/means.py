@@ -77,9 +77,9 @@ def mean_score(
 
     Examples
     --------
-    >>> row = mean_score([1, 1, 0, 1, None], clusters=["a", "a", "b", "c", "c"]).iloc[0]
-    >>> row["estimate"], int(row["n_clusters"]), int(row["n_left_out"]), row["warnings"]
-    (0.75, 3, 1, ['few_clusters'])
+    >>> found = mean_score([1, 1, 0, 1, None], clusters=["a", "a", "b", "c", "c"])
+    >>> found[["estimate", "n_clusters", "n_left_out", "warnings"]].values.tolist()
+    [[0.75, 3, 1, ['few_clusters']]]
     """
     found = numbers(values, "values")
     _check_range(found, low, high)
@@ -138,9 +138,9 @@ def mean_over_repeats(
 
     Examples
     --------
-    >>> row = mean_over_repeats(["a", "a", "b", "b"], [True, False, True, None]).iloc[0]
-    >>> row["estimate"], int(row["n"])
-    (0.75, 2)
+    >>> found = mean_over_repeats(["a", "a", "b", "b"], [True, False, True, None])
+    >>> found[["estimate", "n"]].values.tolist()
+    [[0.75, 2]]
     """
     found = numbers(values, "values")
     _check_range(found, low, high)
@@ -154,7 +154,7 @@ def mean_over_repeats(
     if frame["case"].isna().any():
         raise ValueError("`cases` must name the case of each value. Got NA.")
     groups = frame.assign(value=found).groupby("case", sort=False)
-    if (groups["cluster"].nunique(dropna=False) > 1).any():
+    if frame.drop_duplicates()["case"].duplicated().any():
         raise ValueError("`clusters` must be the same in all rows of a case.")
     return mean_score(
         groups["value"].mean(),
@@ -168,9 +168,7 @@ def _check_range(values: Floats, low: float | None, high: float | None) -> None:
     beyond = values < (-math.inf if low is None else low - _ROUNDING)
     beyond |= values > (math.inf if high is None else high + _ROUNDING)
     if beyond.any():
-        raise ValueError(
-            f"values must lie between {low} and {high}. Got {values[beyond][0]:g}."
-        )
+        raise ValueError(f"values must lie between {low} and {high}. Got {values[beyond][0]:g}.")
 
 
 def _independent(values: Floats) -> dict[str, Any]:
@@ -183,6 +181,8 @@ def _independent(values: Floats) -> dict[str, Any]:
     if values.min() == values.max():
         return {"estimate": float(values[0]), "reason": "no_variance"}
     se = float(values.std(ddof=1)) / math.sqrt(n)
+    if not se:  # differences that vanish when squared
+        return {"estimate": mean, "reason": "no_variance"}
     half = t_quantile(n - 1) * se
     return {"estimate": mean, "ci_low": mean - half, "ci_high": mean + half, "se": se}
 

@@ -51,7 +51,7 @@ def pass_at_k(
 
     Examples
     --------
-    >>> round(pass_at_k(8, 5, 3).loc[0, "estimate"], 4)
+    >>> round(float(pass_at_k(8, 5, 3).loc[0, "estimate"]), 4)
     0.9821
     """
     return _averaged("pass_at_k", _any_of, repeats, passes, k)
@@ -80,7 +80,7 @@ def pass_hat_k(
 
     Examples
     --------
-    >>> round(pass_hat_k([8, 8], [5, 8], 3).loc[0, "estimate"], 4)  # (10/56 + 1) / 2
+    >>> round(float(pass_hat_k([8, 8], [5, 8], 3).loc[0, "estimate"]), 4)  # (10/56 + 1) / 2
     0.5893
     """
     return _averaged("pass_hat_k", _all_of, repeats, passes, k)

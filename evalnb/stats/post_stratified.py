@@ -7,14 +7,18 @@ tell the pass rate within each cell, all cases tell how large each cell is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalnb.stats.values import Floats
+if TYPE_CHECKING:
+    from evalnb.stats.values import Floats
 
 __all__ = ["DRAWS", "Cells"]
 
 DRAWS = 100_000
+
+_LEAST_PART = 1e-3  # of a prior, so that a cell without cases has one too
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Cells:
         shape (…); a cell without cases needs no label
         """
         shares = self.shares()
-        return np.where(shares > 0, shares * self._rates(), 0.0).sum((-2, -1))
+        rate: Floats = np.where(shares > 0, shares * self._rates(), 0.0).sum((-2, -1))
+        return rate
 
     def error(self, *, drawn: bool) -> Floats:
         """Return the standard error of `rate` by the delta method.
@@ -60,8 +65,10 @@ class Cells:
     ) -> tuple[Floats, Floats]:
         """Return the 95% interval of `rate`.
 
-        The shares, where `drawn`, and the rates are drawn from their posteriors under Jeffreys'
-        priors; the limits are quantiles of the sum. They always enclose `rate`.
+        The shares, where `drawn`, and the rates are drawn from their posteriors; the limits are
+        quantiles of the sum. They always enclose `rate`. The priors are Jeffreys': half a pass and
+        half a fail for each verdict, which its cells divide by their sizes. Half of each for
+        every cell would, with many strata, outweigh the labels.
 
         Parameters
         ----------
@@ -69,7 +76,9 @@ class Cells:
         drawn : as in `error`
         draws : how many
         """
-        rates = rng.beta(self.passes + 0.5, self.fails + 0.5, size=(draws, *self.passes.shape))
+        prior = self._prior()
+        size = (draws, *self.passes.shape)
+        rates = rng.beta(self.passes + prior, self.fails + prior, size=size)
         shares = self._drawn_shares(rng, draws) if drawn else self.shares()
         low, high = np.quantile((shares * rates).sum((-2, -1)), [0.025, 0.975], axis=0)
         rate = self.rate()
@@ -81,47 +90,65 @@ class Cells:
         within = self.cases / np.where(strata > 0, strata, 1)
         return within * self._stratum_shares()[..., None]
 
-    def without_labels(self) -> Floats:
+    def without_labels(self) -> np.ndarray:
         """Tell which cells have cases and no label."""
-        return (self.shares() > 0) & (self._labels() == 0)
+        lacking: np.ndarray = (self.shares() > 0) & (self._labels() == 0)
+        return lacking
 
     def _stratum_shares(self) -> Floats:
         if self.weights is not None:
             return self.weights
         strata: Floats = self.cases.sum(-1)
-        return strata / strata.sum(-1, keepdims=True)
+        shares: Floats = strata / strata.sum(-1, keepdims=True)
+        return shares
 
     def _labels(self) -> Floats:
         return self.passes + self.fails
 
     def _rates(self) -> Floats:
         labels = self._labels()
-        return np.divide(self.passes, labels, out=np.full(labels.shape, np.nan), where=labels > 0)
+        rates = np.full(labels.shape, np.nan)
+        np.divide(self.passes, labels, out=rates, where=labels > 0)
+        return rates
 
     def _variance_of_shares(self) -> Floats:
         """Return the variance that the counts of cases add to the sum."""
         shares = self.shares()
         rates = np.where(shares > 0, self._rates(), 0.0)
         strata: Floats = self.cases.sum(-1)
+        variance: Floats
         if self.weights is None:
-            n = strata.sum(-1)
             mean = (shares * rates).sum((-2, -1))
-            return ((shares * rates**2).sum((-2, -1)) - mean**2) / n
-        within = self.cases / strata[..., None]
-        mean = (within * rates).sum(-1)
-        variances = ((within * rates**2).sum(-1) - mean**2) / strata
-        return (self.weights**2 * variances).sum(-1)
+            variance = ((shares * rates**2).sum((-2, -1)) - mean**2) / strata.sum(-1)
+        else:
+            within = self.cases / strata[..., None]
+            mean = (within * rates).sum(-1)
+            each = ((within * rates**2).sum(-1) - mean**2) / strata
+            variance = (self.weights**2 * each).sum(-1)
+        return np.maximum(variance, 0.0)  # rounding may leave a little below 0
+
+    def _prior(self) -> Floats:
+        """Return the passes, and the fails, that each cell starts from."""
+        shares = self.shares()
+        verdicts = np.broadcast_to(shares.sum(-2, keepdims=True), shares.shape)
+        part = np.full(shares.shape, 1 / shares.shape[-2])  # of a verdict that was never given
+        np.divide(shares, verdicts, out=part, where=verdicts > 0)
+        prior: Floats = 0.5 * np.maximum(part, _LEAST_PART)
+        return prior
 
     def _drawn_shares(self, rng: np.random.Generator, draws: int) -> Floats:
-        within = _dirichlet(rng, self.cases, draws)
+        strata = np.maximum(self.shares().sum(-1, keepdims=True), _LEAST_PART)
+        within = _dirichlet(rng, self.cases + 0.5 * strata, draws)
         if self.weights is not None:
             return within * self.weights[:, None]
-        return within * _dirichlet(rng, self.cases.sum(-1), draws)[..., None]
+        counts: Floats = self.cases.sum(-1)
+        return within * _dirichlet(rng, counts + 0.5 / counts.shape[-1], draws)[..., None]
 
 
 def _dirichlet(rng: np.random.Generator, counts: Floats, draws: int) -> Floats:
-    """Draw shares along the last axis from their posterior under Jeffreys' prior."""
+    """Draw shares along the last axis, which add up to 1."""
     if counts.shape[-1] == 1:
         return np.ones((draws, *counts.shape))
-    gammas = rng.standard_gamma(counts + 0.5, size=(draws, *counts.shape))
-    return gammas / gammas.sum(-1, keepdims=True)
+    gammas = rng.standard_gamma(counts, size=(draws, *counts.shape))
+    shares: Floats = gammas / gammas.sum(-1, keepdims=True)
+    return shares

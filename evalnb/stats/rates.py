@@ -36,9 +36,7 @@ RATES = FrameSchema(
 """A metrics frame; `bound_low` and `bound_high` are the rates over all that was planned, n plus
 n_left_out, if everything left out had failed or passed."""
 
-BOUNDS = FrameSchema(
-    "bounds", {**METRICS.columns, "rule_of_three": "Float64"}, key=METRICS.key
-)
+BOUNDS = FrameSchema("bounds", {**METRICS.columns, "rule_of_three": "Float64"}, key=METRICS.key)
 """A metrics frame of one-sided bounds; `rule_of_three` is 3/n where no failure was seen."""
 
 _INTERVALS: dict[str, Callable[[float, int], Estimate]] = {
@@ -77,9 +75,9 @@ def pass_rate(
 
     Examples
     --------
-    >>> row = pass_rate([True] * 9 + [False, None]).iloc[0]
-    >>> round(row["ci_low"], 4), int(row["n"]), int(row["n_left_out"])
-    (0.5958, 10, 1)
+    >>> found = pass_rate([True] * 9 + [False, None])
+    >>> found[["ci_low", "n", "n_left_out"]].round(4).values.tolist()
+    [[0.5958, 10, 1]]
     """
     found = flags(passed, "passed")
     missing = int(np.isnan(found).sum())
@@ -151,9 +149,8 @@ def na_bounds(passes: int, fails: int, missing: int) -> pd.DataFrame:
 
     Examples
     --------
-    >>> row = na_bounds(50, 6, 4).iloc[0]
-    >>> round(row["estimate"], 3), round(row["bound_low"], 3), row["bound_high"]
-    (0.893, 0.833, 0.9)
+    >>> na_bounds(50, 6, 4)[["estimate", "bound_low", "bound_high"]].round(3).values.tolist()
+    [[0.893, 0.833, 0.9]]
     """
     passes, fails = check_count(passes, "passes"), check_count(fails, "fails")
     return rate_of_counts(passes, passes + fails, n_left_out=missing)
@@ -184,7 +181,7 @@ def failure_bound(failures: int, n: int, *, level: float = 0.95) -> pd.DataFrame
 
     Examples
     --------
-    >>> round(failure_bound(2, 300).loc[0, "ci_high"], 4)
+    >>> round(float(failure_bound(2, 300).loc[0, "ci_high"]), 4)
     0.0208
     """
     from scipy.special import betaincinv
@@ -222,7 +219,7 @@ def zero_failures_bound(n: int, *, level: float = 0.95) -> pd.DataFrame:
 
     Examples
     --------
-    >>> round(zero_failures_bound(300).loc[0, "ci_high"], 5)
+    >>> round(float(zero_failures_bound(300).loc[0, "ci_high"]), 5)
     0.00994
     """
     return failure_bound(0, n, level=level)

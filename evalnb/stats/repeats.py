@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evalnb.frames import METRICS
 from evalnb.stats.estimates import Estimate, mean_interval
+from evalnb.stats.variances import (
+    VarianceSplit,
+    mean_error,
+    split_variance,
+    squares_about_mean,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-__all__ = ["mean_error", "repeat_statistics", "spread_by_item", "variance_split"]
+__all__ = ["repeat_statistics", "spread_by_item", "variance_split"]
 
 _TOO_FEW = "too_few"
 _NO_VARIANCE = "no_variance"
@@ -125,7 +130,7 @@ def variance_split(ratings: pd.DataFrame) -> pd.DataFrame:
 
     See Also
     --------
-    mean_error : the standard error for any number of cases and repeats
+    evalnb.stats.variances.mean_error : the standard error for any number of cases and repeats
 
     References
     ----------
@@ -137,8 +142,8 @@ def variance_split(ratings: pd.DataFrame) -> pd.DataFrame:
     >>> import pandas as pd
     >>> ratings = pd.DataFrame({"item": ["a", "a", "b", "b"], "value": [4, 4, 2, 3]})
     >>> found = variance_split(ratings).set_index("metric")["estimate"]
-    >>> found["variance_between"], found["variance_within"]
-    (1.0, 0.25)
+    >>> found[["variance_between", "variance_within"]].tolist()
+    [1.0, 0.25]
     """
     groups, n_left_out = _groups(ratings)
     shared = {"n": len(groups), "n_left_out": n_left_out, "method": _METHOD}
@@ -148,7 +153,7 @@ def variance_split(ratings: pd.DataFrame) -> pd.DataFrame:
         )
     values = np.concatenate(groups)
     means = np.array([group.mean() for group in groups])
-    split = _mean_squares(groups)
+    split = split_variance(groups)
     n, within, between = len(groups), split.within, split.variance_between
     found: dict[str, float] = {
         "mean": float(means.mean()),
@@ -156,8 +161,10 @@ def variance_split(ratings: pd.DataFrame) -> pd.DataFrame:
         "ms_within": within,
         "variance_between": between,
         "variance_within": within,
-        "se_by_case": math.sqrt(_squares(means) / (n - 1) / n),
-        "se_pretending_independent": math.sqrt(_squares(values) / (len(values) - 1) / len(values)),
+        "se_by_case": math.sqrt(squares_about_mean(means) / (n - 1) / n),
+        "se_pretending_independent": math.sqrt(
+            squares_about_mean(values) / (len(values) - 1) / len(values)
+        ),
         "se_if_one_repeat": mean_error(between, within, n, 1),
         "se_floor_infinite_repeats": mean_error(between, within, n, math.inf),
     }
@@ -168,36 +175,6 @@ def variance_split(ratings: pd.DataFrame) -> pd.DataFrame:
         icc = {"metric": "icc", "estimate": split.icc, "ci_low": low, "ci_high": high}
     rows.insert(_VARIANCE_ROWS.index("icc"), icc)
     return METRICS.build({**row, **shared} for row in rows)
-
-
-def mean_error(
-    variance_between: float, variance_within: float, n_cases: int, n_repeats: float
-) -> float:
-    """Return the standard error of a mean over cases and repeats.
-
-    Its square is (variance_between + variance_within / n_repeats) / n_cases: more repeats help
-    until the second part is small against the first, only more cases lower the first.
-
-    Parameters
-    ----------
-    variance_between, variance_within : as `variance_split` gives them
-    n_cases : at least 1
-    n_repeats : of each case, at least 1; `math.inf` for the floor
-
-    References
-    ----------
-    Miller (2024), arXiv:2411.00640.
-
-    Examples
-    --------
-    >>> mean_error(0.09, 0.16, 25, 1), mean_error(0.09, 0.16, 25, float("inf"))
-    (0.1, 0.06)
-    """
-    if n_cases < 1 or n_repeats < 1:
-        raise ValueError(
-            f"`n_cases` and `n_repeats` must be at least 1. Got {n_cases} and {n_repeats}."
-        )
-    return math.sqrt((variance_between + variance_within / n_repeats) / n_cases)
 
 
 def spread_by_item(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -216,40 +193,6 @@ def spread_by_item(ratings: pd.DataFrame) -> pd.DataFrame:
     found = grouped.agg(["count", "mean", "std", "min", "max"]).reset_index()
     names = {"count": "n", "std": "sd", "min": "low", "max": "high"}
     return found.rename(columns=names).astype({"n": "Int64"})
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Variance between and within items: mean squares, and repeats an item."""
-
-    between: float
-    within: float
-    n_items: int
-    n_values: int
-    repeats: float
-
-    @property
-    def variance_between(self) -> float:
-        return max(0.0, (self.between - self.within) / self.repeats)
-
-    @property
-    def icc(self) -> float:
-        return self._icc(self.between / self.within) if self.within else 1.0
-
-    def interval(self) -> tuple[float, float]:
-        """Return the 95% interval of the ICC."""
-        from scipy.stats import f
-
-        if not self.within:
-            return 1.0, 1.0
-        ratio, above = self.between / self.within, self.n_items - 1
-        below = self.n_values - self.n_items
-        low = ratio / float(f.ppf(0.975, above, below))
-        high = ratio * float(f.ppf(0.975, below, above))
-        return self._icc(low), self._icc(high)
-
-    def _icc(self, ratio: float) -> float:
-        return (ratio - 1) / (ratio + self.repeats - 1)
 
 
 def _groups(ratings: pd.DataFrame) -> tuple[list[np.ndarray], int]:
@@ -273,30 +216,10 @@ def _agreement(values: np.ndarray) -> float:
     return float((counts * (counts - 1)).sum() / (n * (n - 1)))
 
 
-def _split(groups: Sequence[np.ndarray]) -> _Split | str:
+def _split(groups: Sequence[np.ndarray]) -> VarianceSplit | str:
     if len(groups) < 2:
         return _TOO_FEW
     values = np.concatenate(groups)
     if values.min() == values.max():
         return _NO_VARIANCE
-    return _mean_squares(groups)
-
-
-def _mean_squares(groups: Sequence[np.ndarray]) -> _Split:
-    """Return the mean squares of two groups or more."""
-    values = np.concatenate(groups)
-    sizes = np.array([len(group) for group in groups])
-    means = np.array([group.mean() for group in groups])
-    total, n_items = int(sizes.sum()), len(groups)
-    varies = values.min() < values.max()
-    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_items - 1) if varies else 0.0
-    within = math.fsum(map(_squares, groups)) / (total - n_items)
-    repeats = (total - float((sizes**2).sum()) / total) / (n_items - 1)
-    return _Split(between, within, n_items, total, repeats)
-
-
-def _squares(values: np.ndarray) -> float:
-    """Return the sum of squares about the mean, just 0 where no value differs from another."""
-    if values.min() == values.max():
-        return 0.0
-    return float(((values - values.mean()) ** 2).sum())
+    return split_variance(groups)

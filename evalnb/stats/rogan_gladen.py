@@ -139,9 +139,13 @@ def _lee_interval(
     rates = [total / size for total, size in zip(sums, sizes, strict=True)]
     estimate, se = _estimate(rates, sizes)
     _, sensitivity, specificity = rates
-    shift = 2 * z2 * (
-        estimate * sensitivity * (1 - sensitivity) / sizes[1]
-        - (1 - estimate) * specificity * (1 - specificity) / sizes[2]
+    shift = (
+        2
+        * z2
+        * (
+            estimate * sensitivity * (1 - sensitivity) / sizes[1]
+            - (1 - estimate) * specificity * (1 - specificity) / sizes[2]
+        )
     )
     middle, half = estimate + shift, Z_975 * se
     return _cut(middle - half), _cut(middle + half)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from evalnb.stats.values import Floats
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from evalnb.stats.values import Floats
 
 __all__ = ["Strata", "find_strata"]
 
@@ -35,7 +35,7 @@ class Strata:
         """Return the share of each stratum, by its weight or else by its cases."""
         if self.weights is not None:
             return self.weights
-        return self.counts() / len(self.codes)
+        return self.counts() / max(len(self.codes), 1)
 
     def counts(self, where: np.ndarray | None = None) -> Floats:
         """Return how many cases each stratum has, of those at a mask."""
@@ -84,7 +84,8 @@ def _weights_of(weights: dict[Any, float], names: pd.Index) -> Floats:
             f"`weights` must name the strata that the cases are in, no more and no fewer. "
             f"On one side only: {', '.join(apart)}."
         )
-    found = np.array([float(weights[name]) for name in names])
+    found: Floats = np.array([float(weights[name]) for name in names])
     if (found < 0).any() or abs(found.sum() - 1) > 1e-6:
         raise ValueError(f"`weights` must be shares that add up to 1. Got {found.tolist()}.")
-    return found / found.sum()
+    found /= found.sum()
+    return found

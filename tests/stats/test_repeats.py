@@ -4,11 +4,13 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalnb.frames import METRICS
-from evalnb.stats.repeats import repeat_statistics, spread_by_item
+from evalnb.stats.repeats import repeat_statistics, spread_by_item, variance_split
+from evalnb.stats.variances import mean_error
+from tests.stats.reference_cases import inputs_and_expected
 
 # Shrout & Fleiss (1979), table 2: six targets, rated four times each.
 TARGETS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -153,3 +155,52 @@ def test_shares_stay_within_their_range(values: list[list[float | None]]) -> Non
         row = metric(found, name).dropna()
         for bound in ("ci_low", "estimate", "ci_high"):
             assert bound not in row or -1e-9 <= row[bound] <= 1 + 1e-9
+
+
+# The split of variance
+
+
+def test_reference_split() -> None:
+    inputs, expected = inputs_and_expected("repeats_shrout_fleiss")
+    found = variance_split(ratings(inputs["cases_by_repeats"])).set_index("metric")["estimate"]
+    assert found["icc"] == pytest.approx(expected.pop("icc1"), abs=1e-6)
+    assert set(found.index) == {*expected, "icc"}
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=1e-6), name
+
+
+def test_more_repeats_lower_an_error_to_its_floor() -> None:
+    # (1.244444 + 6.263889 / k) / 6
+    _, expected = inputs_and_expected("repeats_shrout_fleiss")
+    between, within = expected["variance_between"], expected["variance_within"]
+    assert mean_error(between, within, 6, 4) == pytest.approx(expected["se_by_case"], abs=1e-6)
+    errors = [mean_error(between, within, 6, k) for k in (1, 2, 8, 1000, math.inf)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] == pytest.approx(expected["se_floor_infinite_repeats"], abs=1e-6)
+    with pytest.raises(ValueError, match=r"must be at least 1\. Got 0 and 3"):
+        mean_error(1, 1, 0, 3)
+
+
+def test_a_split_of_too_few_is_missing_and_of_constants_zero() -> None:
+    few = variance_split(ratings([[1, 2], [3, None]]))
+    assert few["estimate"].isna().all()
+    assert set(few["reason"]) == {"too_few"}
+    assert set(few["n_left_out"]) == {1}
+    constant = variance_split(ratings([[0.1, 0.1, 0.1], [0.1, 0.1, 0.1]])).set_index("metric")
+    assert constant.loc["icc", "reason"] == "no_variance"
+    assert constant["estimate"].drop(["icc", "mean"]).tolist() == [0] * 8
+
+
+def test_a_negative_share_stays_and_its_variance_does_not() -> None:
+    found = variance_split(ratings([[1, 5], [5, 1], [3, 3.5]])).set_index("metric")["estimate"]
+    assert found["icc"] < 0
+    assert found["variance_between"] == found["se_floor_infinite_repeats"] == 0
+
+
+@settings(max_examples=30)
+@given(groups)
+def test_the_split_is_that_of_the_repeat_statistics(values: list[list[float | None]]) -> None:
+    split, known = variance_split(ratings(values)), repeat_statistics(ratings(values))
+    one, other = metric(split, "icc"), metric(known, "icc")
+    for name in ("estimate", "ci_low", "ci_high"):
+        assert one[name] is other[name] or one[name] == pytest.approx(other[name], nan_ok=True)

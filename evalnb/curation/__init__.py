@@ -1,0 +1,1 @@
+"""What people do for a suite: they label outputs, and choose which ones."""
