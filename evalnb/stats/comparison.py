@@ -16,7 +16,8 @@ from evalnb.frames import METRICS, FrameSchema
 from evalnb.stats.estimates import t_quantile
 from evalnb.stats.hodges_lehmann import hodges_lehmann
 from evalnb.stats.means import mean_score
-from evalnb.stats.sign_flip import sign_flip, unit_codes
+from evalnb.stats.scales import cluster_numbers
+from evalnb.stats.sign_flip import sign_flip
 from evalnb.stats.values import Floats, numbers
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def mean_difference(
     """
     found = numbers(differences, "differences")
     usable = ~np.isnan(found)
-    codes = unit_codes(clusters, len(found))[usable]
+    codes = cluster_numbers(range(len(found)) if clusters is None else clusters, len(found))[usable]
     kept = found[usable]
     shared = {"n": len(kept), "n_left_out": int((~usable).sum())}
     rows = [_mean_row(kept, codes, clustered=clusters is not None, seed=seed)]

@@ -19,7 +19,7 @@ from evalnb.stats.estimates import t_quantile
 from evalnb.stats.levels import ALPHA, MARGIN, POWER, SCORES, SMALLEST_SLICE
 from evalnb.stats.mcnemar import mcnemar
 from evalnb.stats.means import mean_score
-from evalnb.stats.multiplicity import holm
+from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_intervals import tango_interval
 from evalnb.stats.paired_sets import PairedSet, paired_sets
 from evalnb.stats.sign_flip import DRAWS, sign_flips
@@ -146,10 +146,10 @@ def decide_drops(
     draws = max(DRAWS, math.ceil(_HITS_AT_FIRST_STEP / level))
     found = _p_values(tested, mcnemar_method, seed, draws)
     tests = dict(zip((paired.key for paired in tested), found, strict=True))
-    adjusted = dict(zip(tests, map(float, holm([p for p, _ in found])), strict=True))
+    raised = dict(zip(tests, adjusted([p for p, _ in found])["p_adjusted"], strict=True))
     rule = _Rule(margin, alpha, level)
     return DROPS.build(
-        _row(paired, tests.get(paired.key), adjusted.get(paired.key), rule) for paired in sets
+        _row(paired, tests.get(paired.key), raised.get(paired.key), rule) for paired in sets
     )
 
 

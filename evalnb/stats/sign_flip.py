@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evalnb.stats.values import Floats
 
-__all__ = ["DRAWS", "SignFlip", "sign_flip", "sign_flips", "unit_codes"]
+__all__ = ["DRAWS", "SignFlip", "sign_flip", "sign_flips"]
 
 DRAWS = 10_000
 """So many patterns of signs are drawn where they cannot all be looked at."""
@@ -98,24 +95,6 @@ def sign_flips(sums: Floats, *, seed: int = 0, draws: int = DRAWS) -> list[SignF
         for number, result in zip(left, drawn, strict=True):
             found[number] = result
     return [result for result in found if result is not None]
-
-
-def unit_codes(clusters: Sequence[Any] | pd.Series | np.ndarray | None, n: int) -> np.ndarray:
-    """Return a number for the cluster of each of `n` cases; a case without one stands by itself.
-
-    Raises
-    ------
-    ValueError
-        If there is not one entry a case.
-    """
-    if clusters is None:
-        return np.arange(n)
-    if len(clusters) != n:
-        raise ValueError(f"`clusters` must have one entry a case, {n}. Got {len(clusters)}.")
-    codes, names = pd.factorize(pd.Series(clusters).reset_index(drop=True))
-    alone = codes < 0
-    codes[alone] = len(names) + np.arange(alone.sum())
-    return codes
 
 
 def _without_zeros(values: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""One case that passed in every repeat and now fails: how sure that is among many cases."""
+"""One case by itself: did its pass rate over repeats change by more than chance."""
 
 from __future__ import annotations
 
@@ -30,60 +30,60 @@ def case_flip(
     candidate_passes: int,
     candidate_repeats: int,
     *,
-    cases: int = 1,
+    cases: int,
 ) -> pd.DataFrame:
-    """Test whether one case passes more seldom than before, by its repeats alone.
+    """Test whether one case passes less often than it did.
 
     Parameters
     ----------
-    baseline_passes, baseline_repeats, candidate_passes, candidate_repeats : counts of the case
-    cases : number of cases of which any could have been the one
+    baseline_passes, baseline_repeats : passes and scored repeats before
+    candidate_passes, candidate_repeats : the same now
+    cases : number of cases that are looked at in this way, this one included
 
     Returns
     -------
     one row, `difference_of_rates` (candidate minus baseline), as `CASE_FLIPS` says
-        `n` counts the repeats of both sides. The interval is Newcombe's; NA `too_few` where one
-        side has no repeat.
+        The interval is Newcombe's. `n` counts repeats. NA `too_few` where a side has no repeat.
 
     Raises
     ------
     ValueError
-        If a count is no whole number, more passed than were repeated, or `cases` is below 1.
+        If a count is no whole number, or more passed than there were repeats.
 
     References
     ----------
-    Fisher (1935), The Design of Experiments; Newcombe (1998), Statistics in Medicine 17:873-890.
+    Fisher (1935), Journal of the Royal Statistical Society 98(1); Newcombe (1998), Statistics in
+    Medicine 17:873-890, method 10.
 
     Examples
     --------
-    >>> row = case_flip(3, 3, 0, 3, cases=60).iloc[0]  # 1 of the 20 ways to choose 3 of 6
-    >>> round(float(row["p_less"]), 4), float(row["p_bonferroni"])
+    >>> row = case_flip(3, 3, 0, 3, cases=60).loc[0]
+    >>> round(float(row["p_less"]), 3), float(row["p_bonferroni"])
     (0.05, 1.0)
     """
     from scipy.stats import hypergeom
 
-    before = check_count(baseline_passes, "baseline_passes")
-    n_before = check_count(baseline_repeats, "baseline_repeats")
-    now = check_count(candidate_passes, "candidate_passes")
-    n_now = check_count(candidate_repeats, "candidate_repeats")
+    before = check_count(baseline_repeats, "baseline_repeats")
+    now = check_count(candidate_repeats, "candidate_repeats")
+    passed = _passes(baseline_passes, before, "baseline_passes")
+    passes = _passes(candidate_passes, now, "candidate_passes")
     cases = check_count(cases, "cases", at_least=1)
-    if before > n_before or now > n_now:
-        raise ValueError(
-            f"no more repeats can pass than there are. "
-            f"Got {before} of {n_before} and {now} of {n_now}."
-        )
     row = {
         "metric": "difference_of_rates",
-        "n": n_before + n_now,
+        "n": before + now,
         "n_left_out": 0,
         "method": "fisher, newcombe interval",
-        "reason": "too_few",
     }
-    if n_before and n_now:
-        p = float(hypergeom.cdf(now, n_before + n_now, before + now, n_now))
-        row |= {"p_less": min(p, 1.0), "p_bonferroni": min(p * cases, 1.0), "reason": None}
-        row |= vars(difference_of_rates(now, n_now, before, n_before))
-    return CASE_FLIPS.build([row])
+    if not (before and now):
+        return CASE_FLIPS.build([row | {"reason": "too_few"}])
+    p_value = min(float(hypergeom.cdf(passes, before + now, passed + passes, now)), 1.0)
+    return CASE_FLIPS.build(
+        [
+            row
+            | vars(difference_of_rates(passes, now, passed, before))
+            | {"p_less": p_value, "p_bonferroni": min(p_value * cases, 1.0)}
+        ]
+    )
 
 
 def repeats_to_tell(cases: int, *, alpha: float = ALPHA) -> int:
@@ -109,3 +109,10 @@ def repeats_to_tell(cases: int, *, alpha: float = ALPHA) -> int:
     while math.comb(2 * repeats, repeats) < needed * (1 - 1e-12):
         repeats += 1
     return repeats
+
+
+def _passes(value: int, repeats: int, name: str) -> int:
+    passes = check_count(value, name)
+    if passes > repeats:
+        raise ValueError(f"`{name}` must be at most the repeats, {repeats}. Got {passes}.")
+    return passes

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalnb.stats.allocation import calibration_allocation, neyman_allocation
-from tests.stats.reference_cases import inputs_and_expected
+from tests.stats.reference import reference
 
 
 def test_reference_allocation() -> None:
-    inputs, expected = inputs_and_expected("neyman_allocation_60")
+    inputs, expected = reference("neyman_allocation_60")
     found = neyman_allocation(
         inputs["stratum_weights"],
         inputs["stratum_sd_of_label_minus_lambda_judge"],

@@ -12,11 +12,11 @@ from scipy import stats
 
 from evalnb.frames import METRICS
 from evalnb.stats.corrected_means import corrected_mean, stratified_ppi
-from tests.stats.reference_cases import inputs_and_expected, interval_of, metric
+from tests.stats.reference import interval_of, metric, reference
 
 
 def aligned(case_id: str) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    inputs, expected = inputs_and_expected(case_id)
+    inputs, expected = reference(case_id)
     rest = inputs.get("judge_on_unlabelled")
     if rest is None:
         passes, n = inputs["judge_on_unlabelled_passes"], inputs["judge_on_unlabelled_n"]
@@ -47,7 +47,7 @@ def test_reference_means(case_id: str) -> None:
 
 
 def test_reference_strata() -> None:
-    inputs, expected = inputs_and_expected("stratified_ppi_2")
+    inputs, expected = reference("stratified_ppi_2")
     judged, labels, strata = [], list[Any](), list[int]()
     for h in range(2):
         rest = inputs["judge_on_unlabelled"][h]

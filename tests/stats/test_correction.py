@@ -11,11 +11,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evalnb.frames import METRICS
 from evalnb.stats.correction import Target, corrected_pass_rate, verdict_rates
-from tests.stats.reference_cases import inputs_and_expected, interval_of, metric
+from tests.stats.reference import interval_of, metric, reference
 
 
 def reference_cases() -> tuple[list[Any], list[Any], dict[str, Any]]:
-    inputs, expected = inputs_and_expected("corrected_binary_40_240")
+    inputs, expected = reference("corrected_binary_40_240")
     passes, n = inputs["judge_on_unlabelled_passes"], inputs["judge_on_unlabelled_n"]
     judged = inputs["judge_on_labelled"] + [1] * passes + [0] * (n - passes)
     return judged, inputs["human"] + [None] * n, expected

@@ -15,7 +15,7 @@ from evalnb.stats.correction import corrected_pass_rate
 from evalnb.stats.estimates import wilson
 from evalnb.stats.post_stratified import Cells
 from evalnb.stats.ppi import PredictionPowered, tuned_lambda
-from tests.stats.reference_cases import metric
+from tests.stats.reference import metric
 
 SENSITIVITY, SPECIFICITY = 0.93, 0.7
 N_CASES = 400

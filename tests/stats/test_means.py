@@ -13,7 +13,7 @@ from statsmodels.regression.linear_model import OLS
 
 from evalnb.frames import METRICS
 from evalnb.stats.means import mean_over_repeats, mean_score
-from tests.stats.reference_cases import inputs_and_expected, interval_of
+from tests.stats.reference import interval_of, reference
 
 clustered_values = st.lists(
     st.tuples(st.integers(0, 3), st.integers(1, 5).map(float)), min_size=2, max_size=25
@@ -21,7 +21,7 @@ clustered_values = st.lists(
 
 
 def test_reference_clusters() -> None:
-    inputs, expected = inputs_and_expected("clustered_mean_6")
+    inputs, expected = reference("clustered_mean_6")
     row = mean_score(inputs["values"], clusters=inputs["clusters"]).iloc[0]
     columns = {
         "mean": "estimate",
@@ -133,7 +133,7 @@ def test_ten_clusters_are_no_few() -> None:
 
 
 def test_repeats_are_averaged_within_their_case_first() -> None:
-    inputs, expected = inputs_and_expected("repeats_shrout_fleiss")
+    inputs, expected = reference("repeats_shrout_fleiss")
     rows = [(i, v) for i, row in enumerate(inputs["cases_by_repeats"]) for v in row]
     row = mean_over_repeats([i for i, _ in rows], [v for _, v in rows]).iloc[0]
     assert row["estimate"] == pytest.approx(expected["mean"], abs=1e-6)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalnb.stats.pass_k import pass_at_k, pass_hat_k
-from tests.stats.reference_cases import inputs_and_expected
+from tests.stats.reference import reference
 
 counted = st.integers(1, 8).flatmap(
     lambda r: st.tuples(st.just(r), st.integers(0, r), st.integers(1, r))
@@ -19,7 +19,7 @@ counted = st.integers(1, 8).flatmap(
 
 
 def test_reference_repeats() -> None:
-    inputs, expected = inputs_and_expected("pass_k_8_5_3")
+    inputs, expected = reference("pass_k_8_5_3")
     found = {
         "pass_at_k": pass_at_k(**inputs).loc[0, "estimate"],
         "pass_hat_k": pass_hat_k(**inputs).loc[0, "estimate"],

@@ -19,7 +19,7 @@ from evalnb.stats.rates import (
     rate_of_counts,
     zero_failures_bound,
 )
-from tests.stats.reference_cases import inputs_and_expected, interval_of
+from tests.stats.reference import interval_of, reference
 
 NEAR = 1e-6
 METHODS = get_args(RateMethod)
@@ -30,7 +30,7 @@ counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.j
 @pytest.mark.parametrize("case_id", ["81_of_263", "0_of_20", "57_of_60"])
 @pytest.mark.parametrize("method", METHODS)
 def test_reference_rates(case_id: str, method: RateMethod) -> None:
-    inputs, expected = inputs_and_expected(f"pass_rate_{case_id}")
+    inputs, expected = reference(f"pass_rate_{case_id}")
     passes, n = inputs["passes"], inputs["n"]
     assert set(expected) == {"rate", *(f"{name}_ci" for name in METHODS)}
     for found in (
@@ -84,7 +84,7 @@ def test_flags_come_in_many_shapes(flags: Any) -> None:
 
 
 def test_missing_verdicts_leave_the_rate_and_make_bounds() -> None:
-    inputs, expected = inputs_and_expected("na_bounds_60")
+    inputs, expected = reference("na_bounds_60")
     row = na_bounds(inputs["passes"], inputs["fails"], inputs["na"]).iloc[0]
     assert row["estimate"] == pytest.approx(expected["rate"], abs=NEAR)
     assert row["n"] == expected["n"]
@@ -119,7 +119,7 @@ def test_a_rate_of_nothing_is_missing(flags: Any, method: RateMethod) -> None:
 
 
 def test_no_failure_is_not_none_to_come() -> None:
-    inputs, expected = inputs_and_expected("zero_failures_300")
+    inputs, expected = reference("zero_failures_300")
     row = zero_failures_bound(inputs["n"]).iloc[0]
     assert row["ci_high"] == pytest.approx(expected["exact_upper_95_one_sided"], abs=NEAR)
     assert row["rule_of_three"] == pytest.approx(expected["rule_of_three"], abs=NEAR)

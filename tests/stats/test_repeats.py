@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalnb.frames import METRICS
 from evalnb.stats.repeats import repeat_statistics, spread_by_item, variance_split
 from evalnb.stats.variances import mean_error
-from tests.stats.reference_cases import inputs_and_expected
+from tests.stats.reference import reference
 
 # Shrout & Fleiss (1979), table 2: six targets, rated four times each.
 TARGETS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -161,7 +161,7 @@ def test_shares_stay_within_their_range(values: list[list[float | None]]) -> Non
 
 
 def test_reference_split() -> None:
-    inputs, expected = inputs_and_expected("repeats_shrout_fleiss")
+    inputs, expected = reference("repeats_shrout_fleiss")
     found = variance_split(ratings(inputs["cases_by_repeats"])).set_index("metric")["estimate"]
     assert found["icc"] == pytest.approx(expected.pop("icc1"), abs=1e-6)
     assert set(found.index) == {*expected, "icc"}
@@ -171,7 +171,7 @@ def test_reference_split() -> None:
 
 def test_more_repeats_lower_an_error_to_its_floor() -> None:
     # (1.244444 + 6.263889 / k) / 6
-    _, expected = inputs_and_expected("repeats_shrout_fleiss")
+    _, expected = reference("repeats_shrout_fleiss")
     between, within = expected["variance_between"], expected["variance_within"]
     assert mean_error(between, within, 6, 4) == pytest.approx(expected["se_by_case"], abs=1e-6)
     errors = [mean_error(between, within, 6, k) for k in (1, 2, 8, 1000, math.inf)]

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from evalnb.frames import METRICS
 from evalnb.stats.rogan_gladen import rogan_gladen
-from tests.stats.reference_cases import inputs_and_expected, interval_of, metric
+from tests.stats.reference import interval_of, metric, reference
 
 counted = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
 def test_reference_correction() -> None:
-    inputs, expected = inputs_and_expected("rogan_gladen_1000")
+    inputs, expected = reference("rogan_gladen_1000")
     found = rogan_gladen(**inputs)
     for name in ("judge_rate", "sensitivity", "specificity", "youden", "corrected", "unclipped"):
         assert metric(found, name)["estimate"] == pytest.approx(expected.pop(name), abs=1e-6), name
@@ -28,7 +28,7 @@ def test_reference_correction() -> None:
 
 
 def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
-    inputs, expected = inputs_and_expected("rogan_gladen_undefined")
+    inputs, expected = reference("rogan_gladen_undefined")
     found = rogan_gladen(**inputs)
     assert expected == {"corrected": None, "youden": 0.0}
     assert metric(found, "youden")["estimate"] == pytest.approx(expected["youden"], abs=1e-6)

@@ -1,0 +1,76 @@
+"""Several p-values, one error rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from evalnb.stats.values import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Adjustment", "adjusted"]
+
+Adjustment: TypeAlias = Literal["holm", "fdr_bh"]
+
+
+def adjusted(
+    p_values: Sequence[Any] | pd.Series | np.ndarray,
+    *,
+    method: Adjustment = "holm",
+    level: float = 0.05,
+) -> pd.DataFrame:
+    """Adjust p-values for their number.
+
+    Parameters
+    ----------
+    p_values : in [0, 1]; NA where a test is undefined, which then counts for nothing
+    method : {"holm", "fdr_bh"}
+        `holm` bounds the chance of any false rejection, whatever depends on what; `fdr_bh`
+        (Benjamini and Hochberg) the expected share of false ones among the rejected.
+    level : in (0, 1), the error rate of all together
+
+    Returns
+    -------
+    p_value, p_adjusted, rejected : a row a test, in the order given; NA where the p-value is
+
+    Raises
+    ------
+    ValueError
+        If a p-value or the level is out of range, or the method is unknown.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6(2); Benjamini & Hochberg (1995), Journal of
+    the Royal Statistical Society B 57(1).
+
+    Examples
+    --------
+    >>> adjusted([0.01, 0.04, None])["p_adjusted"].tolist()
+    [0.02, 0.04, <NA>]
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    found = numbers(p_values, "p_values")
+    known = ~np.isnan(found)
+    wrong = found[known & ((found < 0) | (found > 1))]
+    if len(wrong):
+        raise ValueError(f"`p_values` must be in [0, 1], NA where missing. Got {wrong[0]:g}.")
+    if method not in ("holm", "fdr_bh"):
+        raise ValueError(f"`method` must be holm or fdr_bh. Got {method!r}.")
+    if not 0 < level < 1:
+        raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
+    raised = np.full(len(found), np.nan)
+    if known.any():
+        raised[known] = multipletests(found[known], alpha=level, method=method)[1]
+    p_adjusted = pd.Series(raised).astype("Float64").mask(~known)
+    return pd.DataFrame(
+        {
+            "p_value": pd.Series(found).astype("Float64").mask(~known),
+            "p_adjusted": p_adjusted,
+            "rejected": p_adjusted <= level,
+        }
+    )
