@@ -1,240 +1,187 @@
-"""Differences of the same cases on two sides: their mean, whether it is 0, whether it matters.
-
-A difference is candidate minus baseline, each the mean over the repeats of a case, so that a drop
-is below 0.
-"""
+"""Two runs of the same cases: what fell, for each scorer and slice."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from evalnb.frames import METRICS, FrameSchema
-from evalnb.stats.estimates import t_quantile
-from evalnb.stats.hodges_lehmann import hodges_lehmann
-from evalnb.stats.means import mean_score
-from evalnb.stats.scales import cluster_numbers
-from evalnb.stats.sign_flip import sign_flip
-from evalnb.stats.values import Floats, numbers
+from evalnb.frames import BY_PLAN, Outcome
+from evalnb.stats.drops import decide_drops
+from evalnb.stats.levels import MARGIN, SCORES
+from evalnb.stats.paired_sets import PAIRED_SCORES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-__all__ = ["DIFFERENCES", "MARGINS", "mean_difference", "mean_noninferiority"]
+__all__ = ["COULD_DECIDE", "WHOLE", "compare_runs", "settled"]
 
-_FEW = 30
-_RESAMPLES = 10_000
+COULD_DECIDE = "missing_could_decide"
+"""The reason of a row whose outcome hangs on the scores that are missing."""
 
-DIFFERENCES = FrameSchema(
-    "differences",
-    {
-        **METRICS.columns,
-        "se": "Float64",
-        "n_clusters": "Int64",
-        "p_less": "Float64",
-        "p_greater": "Float64",
-        "p_two_sided": "Float64",
-        "p_method": "string",
-        "p_t": "Float64",
-    },
-    key=METRICS.key,
-)
-"""A metrics frame of paired differences.
+WHOLE = "all"
+"""The slice of all cases."""
 
-`p_less` is small where the mean is below 0, `p_greater` where it is above, both by the test that
-`p_method` names; `p_t` is Student's two-sided one, of the t interval. `n_clusters` is NA where each
-case stands for itself.
-"""
-
-MARGINS = FrameSchema(
-    "margins",
-    {
-        **METRICS.columns,
-        "se": "Float64",
-        "margin": "Float64",
-        "t": "Float64",
-        "df": "Int64",
-        "p_noninferior": "Float64",
-        "p_drop_exceeds_margin": "Float64",
-    },
-    key=METRICS.key,
-)
-"""A metrics frame; small `p_noninferior` shows that the mean did not fall by the margin, small
-`p_drop_exceeds_margin` that it fell by more. `t` has `df` degrees of freedom."""
+_KEYS = ["case_id", "scorer"]
+_NEEDED = ("case_id", "scorer", "value")
 
 
-def mean_difference(
-    differences: Sequence[Any] | pd.Series | np.ndarray,
+def compare_runs(
+    baseline: pd.DataFrame,
+    candidate: pd.DataFrame,
     *,
-    clusters: Sequence[Any] | pd.Series | np.ndarray | None = None,
+    slices: pd.DataFrame | None = None,
+    clusters: Mapping[str, Any] | None = None,
+    margin: float = MARGIN,
+    alpha: float = SCORES,
+    strict: bool = False,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return the mean of paired differences, and whether it is 0.
+    """Decide for each scorer and slice whether a run is worse than another.
+
+    The case is the unit: its repeats are averaged on each side first.
 
     Parameters
     ----------
-    differences : candidate minus baseline, one a case, NA where one side has no value
-    clusters : what each case shares with others, such as its conversation; NA for a case alone
-    seed : of the patterns of signs and of the resamples, where they are drawn
+    baseline, candidate : columns case_id, scorer, value and, where there is one, na_reason
+        A row a case, repeat and scorer, such as a scores frame; values in [0, 1], or pass flags.
+        A missing value is an accident unless `na_reason` says that it was planned.
+    slices : columns case_id, slice; a row a case and slice that it is in
+        The slice `all` of all cases is added, and comes first.
+    clusters : case id to what it shares with others, such as a conversation; others stand alone
+    margin, alpha, strict, seed : as in `evalnb.stats.drops.decide_drops`
 
     Returns
     -------
-    rows as `DIFFERENCES` says; `n` counts differences, `n_left_out` NAs
-        `mean_difference`: t interval, over clusters where there are any, and the p-values of the
-        sign-flip test, which are 1 where nothing differs. `mean_difference_bootstrap`, below 30
-        units alone: the same with the percentile bootstrap's interval. `hodges_lehmann`: the
-        middle of the means of all pairs, of cluster means where there are clusters. NA `too_few`
-        without a difference; intervals are NA `too_few` below two units (below six for
-        `hodges_lehmann`), and `no_variance` where all differences are the same.
+    as `evalnb.stats.drops.DROPS` says; `n_left_out` counts cases that lack a side
+        Where scores are missing by accident, all is decided twice more, as if they had all failed
+        on the candidate's side and passed on the baseline's, and the other way round. If one of
+        the two comes to something else, `outcome` is `inconclusive` and `reason`
+        `missing_could_decide`.
 
     Raises
     ------
     ValueError
-        If a difference is no number, or `clusters` has another length.
-
-    References
-    ----------
-    Student (1908), Biometrika 6(1), doi:10.2307/2331554; Fisher (1935), The Design of Experiments,
-    section 21; Hodges & Lehmann (1963), doi:10.1214/aoms/1177704172; Efron & Tibshirani (1993), An
-    Introduction to the Bootstrap, chapter 13.
+        If a column is missing, or a value outside [0, 1].
 
     Examples
     --------
-    >>> found = mean_difference([-0.5, -0.5, -1.0, 0.0, None]).set_index("metric")
-    >>> row = found.loc["mean_difference"]
-    >>> float(row["estimate"]), float(row["p_less"]), int(row["n"]), int(row["n_left_out"])
-    (-0.5, 0.125, 4, 1)
+    >>> before = pd.DataFrame({"case_id": list("abcdefghij") * 2, "scorer": "exact", "value": 1.0})
+    >>> now = before.assign(value=[0.0] * 6 + [1.0] * 14)
+    >>> row = compare_runs(before, now).loc[0]
+    >>> row["outcome"], float(row["estimate"].round(6)), float(row["p_value"])
+    ('fail', -0.3, 0.015625)
     """
-    found = numbers(differences, "differences")
-    usable = ~np.isnan(found)
-    codes = cluster_numbers(range(len(found)) if clusters is None else clusters, len(found))[usable]
-    kept = found[usable]
-    shared = {"n": len(kept), "n_left_out": int((~usable).sum())}
-    rows = [_mean_row(kept, codes, clustered=clusters is not None, seed=seed)]
-    n_units = len(np.unique(codes))
-    if n_units < _FEW:
-        rows.append(_bootstrap_row(rows[0], kept, codes, seed))
-    rows.append(_middle_row(kept, codes, clustered=clusters is not None))
-    return DIFFERENCES.build(row | shared for row in rows)
+    sides = _Side.of(baseline, "baseline"), _Side.of(candidate, "candidate")
+    places = _places(slices)
+
+    def decided(before: float | None, now: float | None) -> pd.DataFrame:
+        pairs = _pairs(sides[0].means(before), sides[1].means(now), places, clusters or {})
+        return decide_drops(pairs, margin=margin, alpha=alpha, strict=strict, seed=seed)
+
+    found = decided(None, None)
+    if not any(side.has_accidents for side in sides):
+        return found
+    return settled(found, decided(1.0, 0.0), decided(0.0, 1.0))
 
 
-def mean_noninferiority(
-    differences: Sequence[Any] | pd.Series | np.ndarray,
-    *,
-    margin: float,
-    clusters: Sequence[Any] | pd.Series | np.ndarray | None = None,
+def settled(found: pd.DataFrame, worst: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
+    """Mark the outcomes that missing scores could change.
+
+    Parameters
+    ----------
+    found : as `evalnb.stats.drops.DROPS` says
+    worst, best : the same, as if what is missing had turned out badly, or well
+
+    Returns
+    -------
+    `found` with outcome `inconclusive` and reason `missing_could_decide` where one of the others
+    fails and it does not, or the other way round
+    """
+    keys = ["scorer", "slice"]
+    failed = []
+    for frame in (found, worst, best):
+        outcomes = frame.set_index(keys)["outcome"].reindex(pd.MultiIndex.from_frame(found[keys]))
+        failed.append(outcomes.eq(Outcome.FAIL).fillna(value=False).to_numpy(bool))
+    is_open = (failed[0] != failed[1]) | (failed[0] != failed[2])
+    return found.assign(
+        outcome=found["outcome"].mask(is_open, str(Outcome.INCONCLUSIVE)),
+        shown=found["shown"].mask(is_open, other=False),
+        reason=found["reason"].mask(is_open, COULD_DECIDE),
+    )
+
+
+class _Side:
+    """The scores of one run, by case and scorer."""
+
+    def __init__(self, keys: pd.DataFrame, numbers: np.ndarray, values: np.ndarray) -> None:
+        self._keys, self._numbers, self._values = keys, numbers, values
+        self.has_accidents = bool(np.isnan(values).any())
+
+    @classmethod
+    def of(cls, scores: pd.DataFrame, name: str) -> _Side:
+        lacking = [column for column in _NEEDED if column not in scores]
+        if lacking:
+            raise ValueError(
+                f"`{name}` needs the columns {', '.join(_NEEDED)}. Missing: {lacking}."
+            )
+        if "na_reason" in scores:
+            scores = scores[~scores["na_reason"].isin(BY_PLAN)]
+        if scores[_KEYS].isna().to_numpy().any():
+            raise ValueError(f"`{name}` must name the case and scorer of each row. Got NA.")
+        cases, case_ids = pd.factorize(scores["case_id"])
+        scorers, scorer_names = pd.factorize(scores["scorer"])
+        pairs, numbers = np.unique(scorers * max(len(case_ids), 1) + cases, return_inverse=True)
+        keys = pd.DataFrame(
+            {
+                "case_id": case_ids.take(pairs % max(len(case_ids), 1)),
+                "scorer": scorer_names.take(pairs // max(len(case_ids), 1)),
+            }
+        )
+        return cls(keys, numbers, scores["value"].to_numpy("float64", na_value=np.nan))
+
+    def means(self, missing: float | None) -> pd.DataFrame:
+        """Return case_id, scorer, mean and number of repeats; `missing` stands for what is not there."""
+        values = self._values
+        if missing is not None:
+            values = np.where(np.isnan(values), missing, values)
+        known = ~np.isnan(values)
+        size = len(self._keys)
+        repeats = np.bincount(self._numbers[known], minlength=size)
+        sums = np.bincount(self._numbers[known], weights=values[known], minlength=size)
+        mean = np.divide(sums, repeats, out=np.full(size, np.nan), where=repeats > 0)
+        return self._keys.assign(mean=mean, repeats=repeats)
+
+
+def _places(slices: pd.DataFrame | None) -> pd.DataFrame | None:
+    if slices is None:
+        return None
+    lacking = [column for column in ("case_id", "slice") if column not in slices]
+    if lacking:
+        raise ValueError(f"`slices` needs the columns case_id, slice. Missing: {lacking}.")
+    return slices[["case_id", "slice"]].drop_duplicates()
+
+
+def _pairs(
+    before: pd.DataFrame,
+    now: pd.DataFrame,
+    places: pd.DataFrame | None,
+    clusters: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Test whether a mean fell by more than a margin, or is shown not to have.
-
-    For pass flags of one repeat, `evalnb.stats.noninferiority.paired_noninferiority` is better.
-
-    Parameters
-    ----------
-    differences, clusters : as in `mean_difference`
-    margin : the drop that would matter, at least 0
-
-    Returns
-    -------
-    one row, `mean_difference`, as `MARGINS` says
-        t = (mean + margin)/se. The interval is the 90% one, of two one-sided 95% bounds: its lower
-        end is above -margin just where `p_noninferior` is below 0.05. NA `too_few` below two
-        units and `no_variance` where all differences are the same; without any, all is NA.
-
-    Raises
-    ------
-    ValueError
-        As `mean_difference`, or if `margin` is below 0.
-
-    Examples
-    --------
-    >>> row = mean_noninferiority([-0.1, 0.1, 0.0, -0.1, 0.1, 0.0], margin=0.1).iloc[0]
-    >>> [round(float(row[name]), 4) for name in ("t", "df", "p_noninferior")]
-    [2.7386, 5.0, 0.0204]
-    """
-    from scipy.special import stdtr
-
-    if not 0 <= margin < math.inf:
-        raise ValueError(f"`margin` must be a drop of at least 0. Got {margin}.")
-    found = mean_score(differences, clusters=clusters).iloc[0]
-    names = ("estimate", "n", "n_left_out", "se", "reason", "warnings")
-    row = {name: _plain(found[name]) for name in names}
-    row |= {"metric": "mean_difference", "margin": margin, "method": f"{found['method']}, 90%"}
-    if row["se"] is not None:
-        units = found["n"] if clusters is None else found["n_clusters"]
-        t, df = (row["estimate"] + margin) / row["se"], int(units) - 1
-        half = t_quantile(df, 0.95) * row["se"]
-        row |= {
-            "ci_low": row["estimate"] - half,
-            "ci_high": row["estimate"] + half,
-            "t": t,
-            "df": df,
-            "p_noninferior": float(stdtr(df, -t)),
-            "p_drop_exceeds_margin": float(stdtr(df, t)),
+    both = before.merge(now, how="outer", on=_KEYS, suffixes=("_before", ""))
+    pairs = pd.DataFrame(
+        {
+            "case_id": both["case_id"],
+            "cluster": both["case_id"].map(dict(clusters)),
+            "scorer": both["scorer"],
+            "slice": WHOLE,
+            "baseline": both["mean_before"],
+            "candidate": both["mean"],
+            "repeats": both[["repeats_before", "repeats"]].max(axis=1),
         }
-    return MARGINS.build([row])
-
-
-def _mean_row(values: Floats, codes: np.ndarray, *, clustered: bool, seed: int) -> dict[str, Any]:
-    from scipy.special import stdtr
-
-    found = mean_score(values, clusters=codes if clustered else None).iloc[0]
-    names = ("estimate", "ci_low", "ci_high", "method", "reason", "warnings", "se", "n_clusters")
-    row: dict[str, Any] = {name: _plain(found[name]) for name in names}
-    row["metric"] = "mean_difference"
-    if len(values):
-        flips = sign_flip(values, codes, seed=seed)
-        row |= {name: getattr(flips, name) for name in ("p_less", "p_greater", "p_two_sided")}
-        row["p_method"] = flips.method
-    if row["se"] is not None:
-        df = (row["n_clusters"] if clustered else len(values)) - 1
-        row["p_t"] = 2 * float(stdtr(df, -abs(row["estimate"]) / row["se"]))
-    return row
-
-
-def _bootstrap_row(
-    mean: dict[str, Any], values: Floats, codes: np.ndarray, seed: int
-) -> dict[str, Any]:
-    names = ("estimate", "reason", "n_clusters", "warnings")
-    row = {name: mean[name] for name in names} | {
-        "metric": "mean_difference_bootstrap",
-        "method": f"percentile bootstrap, {_RESAMPLES:,} resamples",
-    }
-    if mean["se"] is not None:
-        low, high = np.quantile(_resampled_means(values, codes, seed), [0.025, 0.975])
-        row |= {"ci_low": float(low), "ci_high": float(high)}
-    return row
-
-
-def _resampled_means(values: Floats, codes: np.ndarray, seed: int) -> Floats:
-    sizes = np.bincount(codes).astype("float64")
-    present = sizes > 0
-    sums, sizes = np.bincount(codes, weights=values)[present], sizes[present]
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(0, len(sums), size=(_RESAMPLES, len(sums)))
-    return np.asarray(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
-
-
-def _middle_row(values: Floats, codes: np.ndarray, *, clustered: bool) -> dict[str, Any]:
-    units = values
-    if clustered and len(values):
-        sizes = np.bincount(codes)
-        units = (np.bincount(codes, weights=values)[sizes > 0]) / sizes[sizes > 0]
-    found = hodges_lehmann(units)
-    reason = "too_few" if found.ci_low is None else None
-    if len(units) > 1 and units.min() == units.max():
-        found, reason = type(found)(found.estimate, None, None), "no_variance"
-    return {
-        "metric": "hodges_lehmann",
-        **vars(found),
-        "reason": reason,
-        "method": "signed ranks over clusters" if clustered else "signed ranks",
-        "n_clusters": len(units) if clustered else None,
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return a cell of a frame, None where it is NA."""
-    return value if isinstance(value, list) or pd.notna(value) else None
+    )
+    if places is not None:
+        sliced = pairs.drop(columns="slice").merge(places, on="case_id")
+        pairs = pd.concat([pairs, sliced[list(pairs.columns)]], ignore_index=True)
+    return PAIRED_SCORES.check(pairs.astype({"cluster": "string"}))

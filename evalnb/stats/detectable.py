@@ -76,7 +76,7 @@ def detectable_drop_of_flags(
     Examples
     --------
     >>> round(detectable_drop_of_flags(6, 60, alpha=0.05, margin=0.02, power=0.8), 3)
-    0.139
+    0.161
     """
     if not n:
         return None
@@ -110,7 +110,7 @@ def detectable_loss_of_cases(
     Examples
     --------
     >>> round(detectable_loss_of_cases(60, alpha=0.05, margin=0.02, power=0.8), 3)  # five or more
-    0.111
+    0.109
     """
     from scipy.special import betaincinv
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalnb.frames import FrameSchema, to_records
+from evalnb.frames import FrameSchema, Outcome
 from evalnb.stats.detectable import (
     detectable_drop_of_flags,
     detectable_drop_of_means,
@@ -18,7 +17,7 @@ from evalnb.stats.detectable import (
 from evalnb.stats.estimates import t_quantile
 from evalnb.stats.levels import ALPHA, MARGIN, POWER, SCORES, SMALLEST_SLICE
 from evalnb.stats.mcnemar import mcnemar
-from evalnb.stats.means import mean_score
+from evalnb.stats.means import mean_score_row
 from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_intervals import tango_interval
 from evalnb.stats.paired_sets import PairedSet, paired_sets
@@ -31,24 +30,11 @@ if TYPE_CHECKING:
 
     from evalnb.stats.mcnemar import McNemarMethod
 
-__all__ = ["DROPS", "DropOutcome", "decide_drops"]
+__all__ = ["DROPS", "decide_drops"]
 
 _ROUNDING = 1e-9
 _SHARED = ("estimate", "ci_low", "ci_high", "method", "reason", "warnings", "se")
 _HITS_AT_FIRST_STEP = 10
-
-
-class DropOutcome(StrEnum):
-    """What is decided on one scorer and slice."""
-
-    FAIL = "fail"
-    """It fell: the adjusted p-value is at most the level and the drop at least the margin."""
-    PASS_SHOWN = "pass_shown"  # noqa: S105 - an outcome, not a password
-    """It did not fall by the margin: the one-sided 95% bound lies above that."""
-    PASS_NOT_SHOWN = "pass_not_shown"  # noqa: S105
-    """Neither is shown; drops below `smallest_drop` could have been missed."""
-    NOT_TESTED = "not_tested"
-    """Too few cases to be tested."""
 
 
 DROPS = FrameSchema(
@@ -57,13 +43,14 @@ DROPS = FrameSchema(
         "scorer": "string",
         "slice": "string",
         "outcome": "string",
+        "shown": "boolean",
         "baseline": "Float64",
         "candidate": "Float64",
         "estimate": "Float64",
         "ci_low": "Float64",
         "ci_high": "Float64",
         "bound": "Float64",
-        "p": "Float64",
+        "p_value": "Float64",
         "p_adjusted": "Float64",
         "smallest_drop": "Float64",
         "n": "Int64",
@@ -78,12 +65,16 @@ DROPS = FrameSchema(
 )
 """A row a scorer and slice.
 
+`outcome` is `fail` where the mean fell: the adjusted p-value is at most the level and the drop at
+least the margin. It is `pass` otherwise, `inconclusive` where nothing is shown and that is not
+enough, and `note` where nothing was tested. `shown` says whether a failure, or that there is no drop
+of the margin, is shown: by `bound`, the lower one-sided 95% bound of the estimate.
+
 `baseline` and `candidate` are means over the `n` cases that both sides have, `estimate` is
-candidate minus baseline with its 95% interval, `bound` its lower one-sided 95% bound. `p` is
-one-sided, of "no drop", `p_adjusted` the same after Holm over all rows that were tested.
-`smallest_drop` is what 8 of 10 runs would have found; NA where nothing would. `method` names test
-and interval, `compared` says what of: pass flags or case means, and of how many repeats. `reason`
-and `warnings` are as in a metrics frame.
+candidate minus baseline with its 95% interval. `p_value` is one-sided, of "no drop", `p_adjusted`
+the same after Holm over all rows that were tested. `smallest_drop` is what 8 of 10 runs would have
+found; NA where nothing would. `method` names test and interval, `compared` says what of: pass flags
+or case means, and of how many repeats. `reason` and `warnings` are as in a metrics frame.
 """
 
 
@@ -92,6 +83,7 @@ def decide_drops(
     *,
     margin: float = MARGIN,
     alpha: float = SCORES,
+    strict: bool = False,
     mcnemar_method: McNemarMethod = "mid_p",
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -106,14 +98,15 @@ def decide_drops(
     pairs : as `evalnb.stats.paired_sets.PAIRED_SCORES` says
     margin : the least drop that fails, in [0, 1)
     alpha : level of all rows together, one-sided
+    strict : whether a pass that is not shown is inconclusive
     mcnemar_method : {"mid_p", "exact"}
     seed : of patterns of signs, where not all are looked at
 
     Returns
     -------
     as `DROPS` says, in order of appearance
-        `outcome` is that of `DropOutcome`. Below 8 cases nothing is tested: p-values are NA,
-        `reason` is `too_few`. Where all differences are the same the interval is NA `no_variance`;
+        Below 8 cases nothing is tested: p-values are NA, `reason` is `too_few`, or `no_overlap`
+        without any case. Where all differences are the same the interval is NA `no_variance`;
         `bound` is then that of the share of clusters which could be lost without one of them seen,
         1 - 0.05^(1/n). Warnings as in `evalnb.stats.means.mean_score`.
 
@@ -133,7 +126,7 @@ def decide_drops(
     >>> cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(10)], "cluster": None})
     >>> cases = cases.assign(scorer="facts", slice="all", baseline=1.0, candidate=0.5, repeats=2)
     >>> row = decide_drops(cases).iloc[0]
-    >>> row["outcome"], float(row["estimate"]), round(float(row["p"]), 6)
+    >>> row["outcome"], float(row["estimate"]), round(float(row["p_value"]), 6)
     ('fail', -0.5, 0.000977)
     """
     if not 0 <= margin < 1:
@@ -147,7 +140,7 @@ def decide_drops(
     found = _p_values(tested, mcnemar_method, seed, draws)
     tests = dict(zip((paired.key for paired in tested), found, strict=True))
     raised = dict(zip(tests, adjusted([p for p, _ in found])["p_adjusted"], strict=True))
-    rule = _Rule(margin, alpha, level)
+    rule = _Rule(margin, alpha, level, strict)
     return DROPS.build(
         _row(paired, tests.get(paired.key), raised.get(paired.key), rule) for paired in sets
     )
@@ -155,16 +148,20 @@ def decide_drops(
 
 @dataclass(frozen=True)
 class _Rule:
-    """When a drop fails: the margin, the level of all tests and that of the hardest one."""
+    """When a drop fails: the margin, the level of all tests and that of the hardest one, and what a pass takes."""
 
     margin: float
     alpha: float
     first_level: float
+    strict: bool
 
-    def outcome(self, estimate: float, p_adjusted: float, bound: float) -> DropOutcome:
+    def decision(self, estimate: float, p_adjusted: float, bound: float) -> dict[str, Any]:
+        """Return `outcome` and `shown`."""
         if p_adjusted <= self.alpha and -estimate >= self.margin - _ROUNDING:
-            return DropOutcome.FAIL
-        return DropOutcome.PASS_SHOWN if bound > -self.margin else DropOutcome.PASS_NOT_SHOWN
+            return {"outcome": Outcome.FAIL, "shown": True}
+        shown = bound > -self.margin
+        is_open = self.strict and not shown
+        return {"outcome": Outcome.INCONCLUSIVE if is_open else Outcome.PASS, "shown": shown}
 
     def smallest_drop(self, paired: PairedSet, se: float | None) -> float | None:
         limits = {"alpha": self.first_level, "margin": self.margin, "power": POWER}
@@ -206,12 +203,13 @@ def _row(
         "compared": paired.compared,
     }
     if test is None or p_adjusted is None:
-        return row | {"outcome": DropOutcome.NOT_TESTED, "reason": "too_few"}
+        reason = "too_few" if paired.n else "no_overlap"
+        return row | {"outcome": Outcome.NOTE, "reason": reason}
     return row | {
-        "p": test[0],
+        "p_value": test[0],
         "p_adjusted": p_adjusted,
         "method": f"{test[1]}; {row['method']}",
-        "outcome": rule.outcome(row["estimate"], p_adjusted, row["bound"]),
+        **rule.decision(row["estimate"], p_adjusted, row["bound"]),
         "smallest_drop": rule.smallest_drop(paired, found["se"]),
     }
 
@@ -225,7 +223,7 @@ def _of_flags(paired: PairedSet) -> dict[str, Any]:
 
 def _of_means(paired: PairedSet) -> dict[str, Any]:
     clusters = paired.units if paired.is_clustered else None
-    found = to_records(mean_score(paired.differences, clusters=clusters))[0]
+    found = mean_score_row(paired.differences, clusters=clusters)
     row = {name: found.get(name) for name in _SHARED}
     row["n_clusters"] = paired.n_units if paired.is_clustered else None
     row["bound"] = _bound(row["estimate"], row["se"], paired.n_units)
