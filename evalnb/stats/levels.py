@@ -7,15 +7,18 @@ from __future__ import annotations
 
 __all__ = [
     "ALPHA",
+    "CASES",
     "CONFIRMATION",
     "EARLY_SCORES",
     "EXPLORING_FDR",
     "FINAL_SCORES",
     "FIRST_STAGE",
+    "FLOORS",
     "LIMITS",
     "MARGIN",
     "PHRASES",
     "POWER",
+    "RATIOS",
     "SCORES",
     "SMALLEST_SLICE",
 ]
@@ -31,7 +34,16 @@ PHRASES = 0.01
 discovery rate is the chance of any false alarm."""
 
 LIMITS = 0.01
-"""For tokens and cost against the baseline, by Holm over them."""
+"""For what is held against a limit: the sum of `FLOORS` and `RATIOS`."""
+
+FLOORS = 0.005
+"""For means under their agreed floors, by Holm over the floors."""
+
+RATIOS = 0.005
+"""For tokens and time against the baseline, by Holm over them."""
+
+CASES = 0.01
+"""The part of `SCORES` for single cases, where there are repeats enough to tell one from chance."""
 
 EARLY_SCORES = 0.01
 """The part of `SCORES` for stopping a live run early: its e-value must reach 1/0.01 = 100."""

@@ -12,6 +12,8 @@ from evalnb.stats.values import numbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evalnb.stats.values import Floats
+
 __all__ = ["Adjustment", "adjusted"]
 
 Adjustment: TypeAlias = Literal["holm", "fdr_bh"]
@@ -52,8 +54,6 @@ def adjusted(
     >>> adjusted([0.01, 0.04, None])["p_adjusted"].tolist()
     [0.02, 0.04, <NA>]
     """
-    from statsmodels.stats.multitest import multipletests
-
     found = numbers(p_values, "p_values")
     known = ~np.isnan(found)
     wrong = found[known & ((found < 0) | (found > 1))]
@@ -65,7 +65,7 @@ def adjusted(
         raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
     raised = np.full(len(found), np.nan)
     if known.any():
-        raised[known] = multipletests(found[known], alpha=level, method=method)[1]
+        raised[known] = _raised(found[known], method)
     p_adjusted = pd.Series(raised).astype("Float64").mask(~known)
     return pd.DataFrame(
         {
@@ -74,3 +74,16 @@ def adjusted(
             "rejected": p_adjusted <= level,
         }
     )
+
+
+def _raised(p_values: Floats, method: Adjustment) -> Floats:
+    order = np.argsort(p_values, kind="stable")
+    n, place = len(p_values), np.arange(len(p_values))
+    if method == "holm":
+        steps = np.maximum.accumulate(p_values[order] * (n - place))
+    else:
+        falling = (p_values[order] * n / (place + 1))[::-1]
+        steps = np.minimum.accumulate(falling)[::-1]
+    raised = np.empty(n)
+    raised[order] = np.minimum(steps, 1.0)
+    return raised

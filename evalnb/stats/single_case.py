@@ -13,7 +13,7 @@ from evalnb.stats.values import check_count
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CASE_FLIPS", "case_flip", "repeats_to_tell"]
+__all__ = ["CASE_FLIPS", "case_flip", "fisher_less", "repeats_to_tell"]
 
 CASE_FLIPS = FrameSchema(
     "case flips",
@@ -61,8 +61,6 @@ def case_flip(
     >>> round(float(row["p_less"]), 3), float(row["p_bonferroni"])
     (0.05, 1.0)
     """
-    from scipy.stats import hypergeom
-
     before = check_count(baseline_repeats, "baseline_repeats")
     now = check_count(candidate_repeats, "candidate_repeats")
     passed = _passes(baseline_passes, before, "baseline_passes")
@@ -76,7 +74,7 @@ def case_flip(
     }
     if not (before and now):
         return CASE_FLIPS.build([row | {"reason": "too_few"}])
-    p_value = min(float(hypergeom.cdf(passes, before + now, passed + passes, now)), 1.0)
+    p_value = fisher_less(passed, before, passes, now)
     return CASE_FLIPS.build(
         [
             row
@@ -84,6 +82,27 @@ def case_flip(
             | {"p_less": p_value, "p_bonferroni": min(p_value * cases, 1.0)}
         ]
     )
+
+
+def fisher_less(passed: int, before: int, passes: int, now: int) -> float:
+    """Return Fisher's one-sided p-value that so few repeats or fewer pass now.
+
+    Parameters
+    ----------
+    passed, before : passes and scored repeats before
+    passes, now : the same now
+
+    Examples
+    --------
+    >>> fisher_less(3, 3, 0, 3)  # one of the 20 ways to choose 3 of 6
+    0.05
+    """
+    total = passed + passes
+    ways = sum(
+        math.comb(now, count) * math.comb(before, total - count)
+        for count in range(max(total - before, 0), passes + 1)
+    )
+    return ways / math.comb(before + now, total)
 
 
 def repeats_to_tell(cases: int, *, alpha: float = ALPHA) -> int:
