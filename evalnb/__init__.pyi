@@ -53,6 +53,11 @@ from .notebooks import notebook_path as notebook_path
 from .pairs import judge_pairs as judge_pairs
 from .pairs import pair_statistics as pair_statistics
 from .places import place as place
+from .planning import Plan as Plan
+from .planning import cases_for as cases_for
+from .planning import describe_power as describe_power
+from .planning import plan as plan
+from .planning import power_table as power_table
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning

@@ -34,8 +34,9 @@ def detectable_drop_of_means(
 
     Notes
     -----
-    Miller's formula with t for the level. It takes differences to vary as they do now. A drop that
-    falls wholly on few cases makes them vary more, and has to be larger.
+    Miller's formula with t for the level, and with what a sign-flip test takes for the spread: the
+    mean square of the differences, the drop in it. It takes differences to vary as they do now. A
+    drop that falls wholly on few cases makes them vary more, and has to be larger.
 
     References
     ----------
@@ -44,23 +45,27 @@ def detectable_drop_of_means(
     Examples
     --------
     >>> round(detectable_drop_of_means(0.07, 60, alpha=0.05, margin=0.02, power=0.8), 3)
-    0.086
+    0.089
     """
     if n < 2:
         return None
-    se = math.sqrt(variance / n)
-    drop = max(t_quantile(n - 1, 1 - alpha) * se, margin) + _normal_quantile(power) * se
-    return drop if drop <= 1 else None
+    t, se = t_quantile(n - 1, 1 - alpha), math.sqrt(variance / n)
+
+    def found(drop: float) -> float:
+        needed = max(t * math.sqrt((variance + drop**2) / n), margin)
+        return _normal_share(drop - needed, se)
+
+    return _least(found, power)
 
 
 def detectable_drop_of_flags(
-    discordant: int, n: int, *, alpha: float, margin: float, power: float
+    discordant: float, n: int, *, alpha: float, margin: float, power: float
 ) -> float | None:
     """Return the drop of a pass rate, of one repeat a case, that is found with a given power.
 
     Parameters
     ----------
-    discordant : number of cases that passed on one side alone
+    discordant : number of cases that passed on one side alone, or how many are expected to
         Half of them are taken to be the noise in each direction; the drop comes on top.
     n : number of cases
     alpha, margin, power : as in `detectable_drop_of_means`

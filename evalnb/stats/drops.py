@@ -72,7 +72,8 @@ of the margin, is shown: by `bound`, the lower one-sided 95% bound of the estima
 
 `baseline` and `candidate` are means over the `n` cases that both sides have, `estimate` is
 candidate minus baseline with its 95% interval. `p_value` is one-sided, of "no drop", `p_adjusted`
-the same after Holm over all rows that were tested. `smallest_drop` is what 8 of 10 runs would have
+the same after Holm over all that were tested; rows of the same scores of the same cases, as where a
+scorer is the only one, are one test. `smallest_drop` is what 8 of 10 runs would have
 found; NA where nothing would. `method` names test and interval, `compared` says what of: pass flags
 or case means, and of how many repeats. `reason` and `warnings` are as in a metrics frame.
 """
@@ -134,21 +135,20 @@ def decide_drops(
     if not 0 < alpha < 1:
         raise ValueError(f"`alpha` must lie between 0 and 1. Got {alpha}.")
     sets = paired_sets(pairs)
-    tested = [paired for paired in sets if paired.n >= SMALLEST_SLICE]
+    # What compares the same scores of the same cases is one test, however many rows show it.
+    tested = {paired.content: paired for paired in sets if paired.n >= SMALLEST_SLICE}
     level = alpha / max(len(tested), 1)  # of the first of Holm's steps, the hardest
     draws = max(DRAWS, math.ceil(_HITS_AT_FIRST_STEP / level))
-    found = _p_values(tested, mcnemar_method, seed, draws)
-    tests = dict(zip((paired.key for paired in tested), found, strict=True))
-    raised = dict(zip(tests, adjusted([p for p, _ in found])["p_adjusted"], strict=True))
+    found = _p_values(list(tested.values()), mcnemar_method, seed, draws)
+    raised = map(float, adjusted([p for p, _ in found])["p_adjusted"])
+    tests = dict(zip(tested, zip(found, raised, strict=True), strict=True))
     rule = _Rule(margin, alpha, level, strict)
-    return DROPS.build(
-        _row(paired, tests.get(paired.key), raised.get(paired.key), rule) for paired in sets
-    )
+    return DROPS.build(_row(paired, tests.get(paired.content), rule) for paired in sets)
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """When a drop fails: the margin, the level of all tests and that of the hardest one, and what a pass takes."""
+    """When a drop fails: the margin, the level of all tests and of the hardest; what a pass takes."""
 
     margin: float
     alpha: float
@@ -190,7 +190,7 @@ def _p_values(
 
 
 def _row(
-    paired: PairedSet, test: tuple[float, str] | None, p_adjusted: float | None, rule: _Rule
+    paired: PairedSet, test: tuple[tuple[float, str], float] | None, rule: _Rule
 ) -> dict[str, Any]:
     found = _of_flags(paired) if paired.are_flags else _of_means(paired)
     row = {name: value for name, value in found.items() if name != "se"} | {
@@ -202,13 +202,14 @@ def _row(
         "n_left_out": paired.n_left_out,
         "compared": paired.compared,
     }
-    if test is None or p_adjusted is None:
+    if test is None:
         reason = "too_few" if paired.n else "no_overlap"
         return row | {"outcome": Outcome.NOTE, "reason": reason}
+    (p_value, name), p_adjusted = test
     return row | {
-        "p_value": test[0],
+        "p_value": p_value,
         "p_adjusted": p_adjusted,
-        "method": f"{test[1]}; {row['method']}",
+        "method": f"{name}; {row['method']}",
         **rule.decision(row["estimate"], p_adjusted, row["bound"]),
         "smallest_drop": rule.smallest_drop(paired, found["se"]),
     }

@@ -67,6 +67,14 @@ class PairedSet:
         """Scorer and slice."""
         return self.scorer, self.slice
 
+    @cached_property
+    def content(self) -> tuple[bytes, ...]:
+        """Cases and scores; where two sets have the same they are one."""
+        order = np.lexsort((self.now, self.before, self.units))
+        return tuple(
+            column[order].tobytes() for column in (self.units, self.before, self.now, self.repeats)
+        )
+
     @property
     def n(self) -> int:
         """Number of cases."""
@@ -80,7 +88,8 @@ class PairedSet:
     @cached_property
     def sums(self) -> Floats:
         """Sum of the differences of each cluster of all sets."""
-        return np.bincount(self.units, weights=self.differences, minlength=self.n_all_units)
+        found = np.bincount(self.units, weights=self.differences, minlength=self.n_all_units)
+        return found.astype("float64")
 
     @cached_property
     def n_units(self) -> int:

@@ -12,9 +12,21 @@ from evalnb.stats.mcnemar import mcnemar
 from evalnb.stats.values import check_count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evalnb.stats.mcnemar import McNemarMethod
 
-__all__ = ["PairedNoise", "cases_needed", "mcnemar_power", "smallest_drop"]
+__all__ = [
+    "PairedNoise",
+    "cases_needed",
+    "fallen_noise",
+    "least_drop",
+    "mcnemar_power",
+    "power_of_drop",
+    "smallest_drop",
+]
+
+_HALVINGS = 40
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,86 @@ def smallest_drop(
     """
     check_count(n, "n", at_least=1)
     return _z(alpha, power, two_sided=two_sided) * math.sqrt(noise.variance / n)
+
+
+def fallen_noise(rate: float, within: float, drop: float, repeats: float) -> PairedNoise:
+    """Return the noise of pass rates where each case has lost the same share of its own.
+
+    Parameters
+    ----------
+    rate : pass rate before, in (0, 1)
+    within : variance of a case's repeats before, at most rate (1 - rate)
+    drop : of the pass rate, from 0 to `rate`
+    repeats : of each case, on both sides
+
+    Returns
+    -------
+    `within_candidate` as it is after the drop, `between` that of the cases' own drops
+        With p a case's rate, E p^2 = rate - within, and after the share c = drop/rate is lost its
+        repeats vary by E (1 - c)p (1 - (1 - c)p).
+
+    Examples
+    --------
+    >>> round(fallen_noise(0.9, 0.07, 0.1, 3).within_candidate, 4)
+    0.1442
+    """
+    lost = drop / rate
+    squares = rate - within
+    after = (1 - lost) * rate - (1 - lost) ** 2 * squares
+    between = lost**2 * max(squares - rate**2, 0.0)
+    return PairedNoise(between, within, max(after, 0.0), repeats, repeats)
+
+
+def power_of_drop(
+    drop: float, n: int, noise: PairedNoise, *, alpha: float, margin: float = 0.0
+) -> float:
+    """Return the share of runs that find a drop: test at its level, estimate at the margin.
+
+    Parameters
+    ----------
+    drop : at least 0
+    n : number of cases
+    noise : of both runs, the drop being there
+    alpha : one-sided level
+    margin : the least drop that counts
+
+    Returns
+    -------
+    by the normal distribution; the test's own spread is that of a sign-flip test, and of
+    McNemar's: the mean square of the differences, the drop in it
+
+    References
+    ----------
+    Miller (2024), arXiv:2411.00640; Connor (1987), Biometrics 43(1), doi:10.2307/2531961.
+
+    Examples
+    --------
+    >>> round(power_of_drop(0.1, 60, fallen_noise(0.9, 0.07, 0.1, 3), alpha=0.05), 2)
+    0.87
+    """
+    from scipy.special import ndtr, ndtri
+
+    needed = max(float(ndtri(1 - alpha)) * math.sqrt((noise.variance + drop**2) / n), margin)
+    error = math.sqrt(noise.variance / n)
+    return float(ndtr((drop - needed) / error)) if error else float(drop >= needed)
+
+
+def least_drop(power: Callable[[float], float], most: float, share: float) -> float | None:
+    """Return the smallest drop up to the largest that a share of runs finds; None where none is.
+
+    Parameters
+    ----------
+    power : from a drop to the share of runs that find it
+    most : the largest drop that there can be
+    share : of runs
+    """
+    if power(most) < share:
+        return None
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if power(middle) < share else (low, middle)
+    return high
 
 
 def mcnemar_power(

@@ -91,6 +91,12 @@ def test_small_slices_are_shown_and_take_nothing_from_the_level() -> None:
     assert frame.loc[1, "estimate"] == pytest.approx(-2 / 7)
 
 
+def test_the_same_scores_are_one_test() -> None:
+    one = pairs([2 / 3] * 6 + [1.0] * 6)
+    frame = decide_drops(pd.concat([one, one.assign(scorer="(case)"), one.assign(slice="x=1")]))
+    assert frame["p_adjusted"].tolist() == frame["p_value"].tolist() == [1 / 64] * 3
+
+
 def test_what_is_missing_is_left_out_and_counted() -> None:
     frame = decide_drops(pairs([None] * 3 + [1.0] * 9))
     assert frame.loc[0, ["n", "n_left_out"]].tolist() == [9, 3]
