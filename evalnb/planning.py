@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evalnb.baseline import CASE, RULES
-from evalnb.frames import FrameSchema
+from evalnb.frames import FrameSchema, to_records
 from evalnb.slicing import Slices
 from evalnb.stats.levels import POWER, SCORES, SMALLEST_SLICE
 from evalnb.stats.power import fallen_noise, least_drop, power_of_drop
@@ -167,7 +167,7 @@ def cases_for(planned: Plan, drop: float) -> pd.DataFrame:
     if not 0 < drop < 1:
         raise ValueError(f"`drop` must lie between 0 and 1. Got {drop}.")
     rows = []
-    for row in power_table(planned).to_dict("records"):
+    for row in to_records(power_table(planned)):
         cases = _fewest(planned, int(row["repeats"]), drop)
         if cases is not None:
             found = planned.smallest_drop(cases, int(row["repeats"]))

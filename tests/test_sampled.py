@@ -65,7 +65,7 @@ def gated(
         golden,
         run(now),
         accepted(run(before), golden),
-        **({"as_of": DAY, "mode": "live"} | options),
+        **{"as_of": DAY, "mode": "live", **options},
     )
 
 

@@ -136,8 +136,8 @@ def _mean(values: Floats, units: np.ndarray) -> dict[str, Any]:
     clustered = len(np.unique(units)) < len(units)
     found = mean_score_row(values, clusters=units if clustered else None)
     names = ("estimate", "ci_low", "ci_high", "n", "n_left_out", "reason", "warnings", "se")
-    row = {name: found.get(name) for name in names}
-    row["df"] = (found.get("n_clusters") if clustered else found["n"]) - 1
+    row: dict[str, Any] = {name: found.get(name) for name in names}
+    row["df"] = (found["n_clusters"] if clustered else found["n"]) - 1
     return row
 
 

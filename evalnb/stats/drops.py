@@ -164,7 +164,7 @@ class _Rule:
         return {"outcome": Outcome.INCONCLUSIVE if is_open else Outcome.PASS, "shown": shown}
 
     def smallest_drop(self, paired: PairedSet, se: float | None) -> float | None:
-        limits = {"alpha": self.first_level, "margin": self.margin, "power": POWER}
+        limits: dict[str, Any] = {"alpha": self.first_level, "margin": self.margin, "power": POWER}
         if paired.are_flags:
             return detectable_drop_of_flags(sum(paired.discordant), paired.n, **limits)
         if se is None:

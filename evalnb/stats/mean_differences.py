@@ -161,7 +161,7 @@ def mean_noninferiority(
         raise ValueError(f"`margin` must be a drop of at least 0. Got {margin}.")
     found = mean_score_row(differences, clusters=clusters)
     names = ("estimate", "n", "n_left_out", "se", "reason", "warnings")
-    row = {name: found.get(name) for name in names}
+    row: dict[str, Any] = {name: found.get(name) for name in names}
     row |= {"metric": "mean_difference", "margin": margin, "method": f"{found['method']}, 90%"}
     if row["se"] is not None:
         units = found["n"] if clusters is None else found["n_clusters"]

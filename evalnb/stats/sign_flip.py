@@ -61,7 +61,8 @@ def sign_flip(
     >>> sign_flip(np.array([-3.0, -1.0, -1.0, 0.0])).p_less  # one of eight
     0.125
     """
-    sums = differences if codes is None else np.bincount(codes, weights=differences)
+    codes = np.arange(len(differences)) if codes is None else codes
+    sums: Floats = np.bincount(codes, weights=differences).astype("float64")
     return sign_flips(sums[:, None], seed=seed, draws=draws)[0]
 
 
@@ -184,9 +185,10 @@ def _drawn(sums: Floats, seed: int, draws: int) -> list[SignFlip]:
         hits[1] += (drawn >= seen - tolerance).sum(axis=0)
         hits[2] += (np.abs(drawn) >= np.abs(seen) - tolerance).sum(axis=0)
     shares = (hits + 1) / (draws + 1)
-    return [SignFlip(*map(float, p), f"sign flip, {draws:,} draws") for p in shares.T]
+    method = f"sign flip, {draws:,} draws"
+    return [SignFlip(less, more, both, method) for less, more, both in shares.T.tolist()]
 
 
 def _signs(rng: np.random.Generator, n: int, units: int) -> Floats:
     bits = np.unpackbits(np.frombuffer(rng.bytes(-(-n * units // 8)), dtype=np.uint8))
-    return bits[: n * units].reshape(n, units) * 2.0 - 1.0
+    return np.asarray(bits[: n * units].reshape(n, units) * 2.0 - 1.0, dtype="float64")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -58,7 +59,7 @@ class Characteristic:
     @property
     def error(self) -> float:
         """Standard error of the share."""
-        return (self.blocked * (1 - self.blocked) / self.runs) ** 0.5
+        return math.sqrt(self.blocked * (1 - self.blocked) / self.runs)
 
 
 def measure(sizes: Sizes) -> list[Figure]:
@@ -112,8 +113,8 @@ def compared(
     hits = dict.fromkeys(_RULES, 0)
     for _ in range(n_runs):
         rates = _rates(rng, cases)
-        before = rng.binomial(repeats, rates)
-        now = rng.binomial(repeats, _fallen(rates, drop, where))
+        before = rng.binomial(repeats, rates).astype("float64")
+        now = rng.binomial(repeats, _fallen(rates, drop, where)).astype("float64")
         for name, blocks in _CHECKS.items():
             hits[name] += blocks(before, now, repeats)
     change = "none" if not drop else f"{drop:g} {where}"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from evalnb.stats.comparison import COULD_DECIDE, compare_runs
 from evalnb.stats.drops import DROPS
 
 
-def run(passes: list[list[object]], scorer: str = "exact") -> pd.DataFrame:
+def run(passes: list[list[Any]], scorer: str = "exact") -> pd.DataFrame:
     """Make scores of a case a list, a repeat an entry."""
     rows = [
         {"case_id": f"c{case}", "repeat": repeat, "scorer": scorer, "value": value}
@@ -22,6 +24,12 @@ def run(passes: list[list[object]], scorer: str = "exact") -> pd.DataFrame:
 
 
 ALL = run([[1, 1, 1]] * 12)
+
+
+def without_first(n: int, reason: str) -> pd.DataFrame:
+    """Return the scores of ALL, the first of them missing."""
+    lost = np.arange(len(ALL)) < n
+    return ALL.assign(value=ALL["value"].mask(lost), na_reason=pd.Series(reason, index=ALL.index).where(lost))
 
 
 def test_a_run_beside_itself_differs_in_nothing() -> None:
@@ -65,19 +73,19 @@ def test_clusters_flip_whole() -> None:
 
 
 def test_what_was_planned_to_be_missing_is_no_accident() -> None:
-    now = ALL.assign(value=[None] * 6 + [1.0] * 30, na_reason=["no_judge"] * 6 + [None] * 30)
+    now = without_first(6, "no_judge")
     row = compare_runs(ALL, now).loc[0]
     assert (row["outcome"], row["n"], row["n_left_out"]) == (Outcome.PASS, 10, 2)
 
 
 def test_missing_scores_that_could_decide_leave_it_open() -> None:
     # Six cases without an answer: had they failed, the run would be blocked.
-    now = ALL.assign(value=[None] * 18 + [1.0] * 18, na_reason=["server"] * 18 + [None] * 18)
+    now = without_first(18, "server")
     row = compare_runs(ALL, now).loc[0]
     assert (row["outcome"], row["reason"]) == (Outcome.INCONCLUSIVE, COULD_DECIDE)
     assert not row["shown"]
     # One case cannot.
-    now = ALL.assign(value=[None] * 3 + [1.0] * 33, na_reason=["server"] * 3 + [None] * 33)
+    now = without_first(3, "server")
     assert compare_runs(ALL, now).loc[0, "outcome"] == Outcome.PASS
 
 

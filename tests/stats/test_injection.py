@@ -39,7 +39,7 @@ def test_counts_of_the_reference() -> None:
 def test_a_published_attack() -> None:
     given_, expected = reference("repetitive_list_gpt4")
     hits, n = given_["hits"], given_["n"]
-    row = injection_by_family([True] * hits + [False] * (n - hits), ["list"] * n).loc[0]
+    row = injection_by_family([True] * hits + [False] * (n - hits), ["list"] * n).iloc[0]
     assert row["estimate"] == pytest.approx(expected["rate"], abs=1e-9)
     assert interval_of(row) == pytest.approx(expected["wilson_ci"], abs=1e-9)
     found = jeffreys(hits, n)

@@ -56,7 +56,7 @@ def test_the_order_of_variants_means_nothing(
 ) -> None:
     shuffled = random.sample(rows, len(rows))
     frames = [length_shift(*(list(c) for c in zip(*r, strict=True))) for r in (rows, shuffled)]
-    pd.testing.assert_frame_equal(*frames, rtol=1e-7, atol=1e-9)
+    pd.testing.assert_frame_equal(frames[0], frames[1], rtol=1e-7, atol=1e-9)
 
 
 def test_variants_without_a_score_are_left_out_and_counted() -> None:

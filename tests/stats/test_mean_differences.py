@@ -39,7 +39,7 @@ def test_twelve_differences_of_the_reference() -> None:
 
 def test_a_margin_of_the_reference() -> None:
     given_, expected = reference("noninferiority_60")
-    row = mean_noninferiority(given_["differences"], margin=given_["margin"]).loc[0]
+    row = mean_noninferiority(given_["differences"], margin=given_["margin"]).iloc[0]
     for name, column in {
         "mean_difference": "estimate",
         "t": "t",

@@ -67,6 +67,7 @@ def test_intervals_hold_the_difference_and_stay_in_range(counts: PairedCounts) -
         newcombe_paired_interval(counts),
     ):
         low, high = ends(found)
+        assert found.estimate is not None
         assert found.estimate == counts.difference
         assert -1 <= low <= found.estimate + 1e-12
         assert found.estimate - 1e-12 <= high <= 1

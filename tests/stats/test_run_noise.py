@@ -19,13 +19,13 @@ def scores(passed: list[object]) -> pd.DataFrame:
 @given(st.lists(st.booleans(), min_size=2, max_size=10))
 def test_a_flip_rate_is_the_share_of_pairs_that_differ(passed: list[bool]) -> None:
     differ = [one != other for one, other in combinations(passed, 2)]
-    row = FLIP_RATES.check(flip_rates(scores(list(passed)))).loc[0]
+    row = FLIP_RATES.check(flip_rates(scores(list(passed)))).iloc[0]
     assert row["flip_rate"] == pytest.approx(np.mean(differ))
     assert within_variance([sum(passed)], [len(passed)]) == pytest.approx(np.var(passed, ddof=1))
 
 
 def test_one_repeat_cannot_flip() -> None:
-    row = flip_rates(scores([True, None])).loc[0]
+    row = flip_rates(scores([True, None])).iloc[0]
     assert row[["n", "n_left_out", "reason"]].tolist() == [1, 1, "too_few"]
     assert pd.isna(row["flip_rate"])
     assert within_variance([1], [1]) is None

@@ -99,7 +99,7 @@ def test_sprt_of_the_reference() -> None:
 @pytest.mark.parametrize("boundary", ["pocock", "obrien_fleming"])
 def test_looks_of_the_reference(boundary: str) -> None:
     given_, expected = reference("group_sequential_5")
-    found = group_sequential(given_["looks"], alpha=given_["alpha"], boundary=boundary)  # type: ignore[arg-type]
+    found = group_sequential(given_["looks"], alpha=given_["alpha"], boundary=boundary)
     assert found[-1] == pytest.approx(expected[boundary], abs=1e-6)
     if boundary == "obrien_fleming":
         assert found == pytest.approx(expected["obrien_fleming_z"], abs=1e-6)
@@ -127,4 +127,4 @@ def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match=r"in \[-1, 1\]"):
         e_of_differences([2.0], margin=0.02)
     with pytest.raises(ValueError, match=r"obrien_fleming or pocock\. Got 'haybittle'"):
-        group_sequential(3, boundary="haybittle")  # type: ignore[arg-type]
+        group_sequential(3, boundary="haybittle")

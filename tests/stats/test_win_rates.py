@@ -32,7 +32,7 @@ def test_the_two_rates_of_a_pair_of_systems_add_up(values: list[float | None]) -
     one = EFFECTS.check(win_rate(values))
     other = win_rate([None if value is None else 1 - value for value in values])
     if one.loc[0, "n"]:
-        assert one.loc[0, "estimate"] + other.loc[0, "estimate"] == pytest.approx(1)
+        assert one["estimate"].tolist()[0] + other["estimate"].tolist()[0] == pytest.approx(1)
         assert one.loc[0, "p_value"] == pytest.approx(other.loc[0, "p_value"])
     else:
         assert list(one["reason"]) == ["too_few", "too_few"]
