@@ -40,6 +40,7 @@ def test_every_scorer_is_described(expectation: str) -> None:
         "na",
         "gone",
         "repeats",
+        "not_shown",
         "no_baseline",
         "miss",
     ],
