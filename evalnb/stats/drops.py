@@ -18,7 +18,7 @@ from evalnb.stats.estimates import t_quantile
 from evalnb.stats.levels import ALPHA, MARGIN, POWER, SCORES, SMALLEST_SLICE
 from evalnb.stats.mcnemar import mcnemar
 from evalnb.stats.means import mean_score_row
-from evalnb.stats.multiplicity import adjusted
+from evalnb.stats.multiplicity import adjusted, reachable
 from evalnb.stats.paired_intervals import tango_interval
 from evalnb.stats.paired_sets import PairedSet, paired_sets
 from evalnb.stats.sign_flip import DRAWS, sign_flips
@@ -72,8 +72,9 @@ of the margin, is shown: by `bound`, the lower one-sided 95% bound of the estima
 
 `baseline` and `candidate` are means over the `n` cases that both sides have, `estimate` is
 candidate minus baseline with its 95% interval. `p_value` is one-sided, of "no drop", `p_adjusted`
-the same after Holm over all that were tested; rows of the same scores of the same cases, as where a
-scorer is the only one, are one test. `smallest_drop` is what 8 of 10 runs would have
+the same after Holm over all that could reach the level, 1 for others: a slice in which three cases
+differ has a p-value of 1/8 at the least. Rows of the same scores of the same cases, as where a scorer
+is the only one, are one test. `smallest_drop` is what 8 of 10 runs would have
 found; NA where nothing would. `method` names test and interval, `compared` says what of: pass flags
 or case means, and of how many repeats. `reason` and `warnings` are as in a metrics frame.
 """
@@ -118,7 +119,8 @@ def decide_drops(
 
     References
     ----------
-    Holm (1979), Scandinavian Journal of Statistics 6(2); Fagerland, Lydersen & Laake (2013), BMC
+    Holm (1979), Scandinavian Journal of Statistics 6(2); Tarone (1990), Biometrics 46(2),
+    doi:10.2307/2531456; Fagerland, Lydersen & Laake (2013), BMC
     Medical Research Methodology 13:91; Tango (1998), Statistics in Medicine 17:891-908.
 
     Examples
@@ -140,7 +142,14 @@ def decide_drops(
     level = alpha / max(len(tested), 1)  # of the first of Holm's steps, the hardest
     draws = max(DRAWS, math.ceil(_HITS_AT_FIRST_STEP / level))
     found = _p_values(list(tested.values()), mcnemar_method, seed, draws)
-    raised = map(float, adjusted([p for p, _ in found])["p_adjusted"])
+    least = [_least_p(paired, mcnemar_method) for paired in tested.values()]
+    in_reach = reachable(least, level=alpha)
+    raised = map(
+        float,
+        adjusted([p if near else None for (p, _), near in zip(found, in_reach, strict=True)])[
+            "p_adjusted"
+        ].fillna(1.0),
+    )
     tests = dict(zip(tested, zip(found, raised, strict=True), strict=True))
     rule = _Rule(margin, alpha, level, strict)
     return DROPS.build(_row(paired, tests.get(paired.content), rule) for paired in sets)
@@ -187,6 +196,13 @@ def _p_values(
             flip = next(flips)
             found.append((flip.p_less, flip.method))
     return found
+
+
+def _least_p(paired: PairedSet, method: McNemarMethod) -> float:
+    """Return the p-value if all that differs had fallen."""
+    if paired.are_flags:
+        return mcnemar(0, sum(paired.discordant), method=method, alternative="less")
+    return float(0.5 ** np.count_nonzero(np.abs(paired.sums) > _ROUNDING))
 
 
 def _row(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from evalnb.stats.values import Floats
 
-__all__ = ["Adjustment", "adjusted"]
+__all__ = ["Adjustment", "adjusted", "reachable"]
 
 Adjustment: TypeAlias = Literal["holm", "fdr_bh"]
 
@@ -74,6 +74,39 @@ def adjusted(
             "rejected": p_adjusted <= level,
         }
     )
+
+
+def reachable(
+    least: Sequence[float] | Floats, *, level: float = 0.05
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Tell which tests can reach the level at all, and need be adjusted for.
+
+    Parameters
+    ----------
+    least : the smallest p-value that each test could have had, from what does not depend on the
+        direction of the differences, such as how many cases differ
+    level : in (0, 1), of all tests together
+
+    Returns
+    -------
+    True where `least` is at most level/k, for the smallest k that no more than k tests reach so
+        The others can be left out of `adjusted`: they are never rejected.
+
+    References
+    ----------
+    Tarone (1990), Biometrics 46(2), doi:10.2307/2531456.
+
+    Examples
+    --------
+    >>> reachable([0.001, 0.02, 0.125, 0.25]).tolist()
+    [True, True, False, False]
+    """
+    found = np.asarray(least, dtype="float64")
+    for count in range(1, len(found) + 1):
+        near = found <= level / count
+        if near.sum() <= count:
+            return np.asarray(near)
+    return np.zeros(len(found), dtype=bool)
 
 
 def _raised(p_values: Floats, method: Adjustment) -> Floats:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _RATE, _SPREAD = 0.9, 3.5
 """Beta(3.15, 0.35): a mean of 0.9, and 0.07 as the variance of a case's repeats."""
 _LANGUAGES = 4
-_DROPS = (0.0, 0.03, 0.05, 0.10, 0.15)
+_DROPS = (0.0, 0.05, 0.10, 0.15)
 _DESIGNS = ((60, 1), (60, 3), (60, 5), (200, 3))
 _RULES = ("gate", "mean drop > 0.02", "< 0.95 × baseline", "any case flips", "majority flags")
 _TOKENS_SD, _TIME_SD = 0.15, 0.4
@@ -67,7 +67,7 @@ def measure(sizes: Sizes) -> list[Figure]:
     n_runs = sizes.many // 50
     figures = []
     for cases, repeats in _DESIGNS[:3]:
-        found = whole_gate(cases, repeats, n_runs)
+        found = whole_gate(cases, repeats, n_runs // 2)
         name = f"unchanged runs blocked by all rules of the gate, {cases} cases × {repeats}"
         figures.append(Figure(f"{name}, {found.runs} runs", found.blocked, ALPHA, "of runs"))
     for cases, repeats in _DESIGNS:

@@ -29,7 +29,9 @@ ALL = run([[1, 1, 1]] * 12)
 def without_first(n: int, reason: str) -> pd.DataFrame:
     """Return the scores of ALL, the first of them missing."""
     lost = np.arange(len(ALL)) < n
-    return ALL.assign(value=ALL["value"].mask(lost), na_reason=pd.Series(reason, index=ALL.index).where(lost))
+    return ALL.assign(
+        value=ALL["value"].mask(lost), na_reason=pd.Series(reason, index=ALL.index).where(lost)
+    )
 
 
 def test_a_run_beside_itself_differs_in_nothing() -> None:

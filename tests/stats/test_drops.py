@@ -17,7 +17,7 @@ from evalnb.stats.detectable import (
 from evalnb.stats.drops import DROPS, decide_drops
 from evalnb.stats.levels import ALPHA, LIMITS, MARGIN, PHRASES, SCORES
 from evalnb.stats.mcnemar import mcnemar
-from evalnb.stats.multiplicity import adjusted
+from evalnb.stats.multiplicity import adjusted, reachable
 from evalnb.stats.sign_flip import sign_flip
 
 
@@ -91,6 +91,15 @@ def test_small_slices_are_shown_and_take_nothing_from_the_level() -> None:
     assert frame.loc[1, "estimate"] == pytest.approx(-2 / 7)
 
 
+def test_slices_that_could_show_nothing_take_nothing_from_the_level() -> None:
+    whole = pairs([2 / 3] * 6 + [1.0] * 6)
+    # Of the last eight cases two differ: p is 1/4 at the least.
+    frame = decide_drops(pd.concat([whole, whole.tail(8).assign(slice="language=de")]))
+    assert frame["p_value"].tolist() == [1 / 64, 1 / 4]
+    assert frame["p_adjusted"].tolist() == [1 / 64, 1.0]
+    assert frame["outcome"].tolist() == [Outcome.FAIL, Outcome.PASS]
+
+
 def test_the_same_scores_are_one_test() -> None:
     one = pairs([2 / 3] * 6 + [1.0] * 6)
     frame = decide_drops(pd.concat([one, one.assign(scorer="(case)"), one.assign(slice="x=1")]))
@@ -133,7 +142,10 @@ def test_several_are_adjusted_by_holm(seed: int) -> None:
         for part in parts
     ]
     assert frame["p_value"].tolist() == pytest.approx(alone)
-    assert frame["p_adjusted"].tolist() == pytest.approx(adjusted(alone)["p_adjusted"].tolist())
+    differ = [int((part["candidate"] != part["baseline"]).sum()) for part in parts]
+    near = reachable([0.5**count for count in differ], level=SCORES)
+    holm = adjusted([p if is_near else None for p, is_near in zip(alone, near, strict=True)])
+    assert frame["p_adjusted"].tolist() == pytest.approx(holm["p_adjusted"].fillna(1).tolist())
     shuffled = decide_drops(pd.concat(parts).sample(frac=1, random_state=1))
     pd.testing.assert_frame_equal(
         frame, shuffled.sort_values("scorer", ignore_index=True), check_dtype=False
