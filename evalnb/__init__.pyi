@@ -69,6 +69,11 @@ from .pairs import pair_statistics as pair_statistics
 from .phrases import PhraseStudy as PhraseStudy
 from .phrases import phrase_changes as phrase_changes
 from .places import place as place
+from .planning import Plan as Plan
+from .planning import cases_for as cases_for
+from .planning import describe_power as describe_power
+from .planning import plan as plan
+from .planning import power_table as power_table
 from .probes import load_probes as load_probes
 from .probes import probe_cassettes as probe_cassettes
 from .probes import probe_effects as probe_effects

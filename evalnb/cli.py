@@ -326,6 +326,24 @@ def estimate(
 
 
 @app.command()
+def power(
+    suite: Suite,
+    drop: Annotated[
+        float | None,
+        typer.Option(min=0.001, max=0.999, help="A drop of the pass rate that is to be found."),
+    ] = None,
+    cases: Annotated[int | None, typer.Option(min=1, help="Instead of the suite's own.")] = None,
+    repeats: Repeats = None,
+) -> None:
+    """Say which drop a live run of the suite could find, and what it takes to find a smaller one."""
+    golden = evalnb.read_golden(suite)
+    baseline = evalnb.read_baseline(golden) if golden.folder else None
+    planned = evalnb.plan(golden, baseline, cases=cases, repeats=repeats)
+    for number, line in enumerate(evalnb.describe_power(planned, drop)):
+        _say(_printable(line if number else f"{golden.settings.name}: {line}"))
+
+
+@app.command()
 def rescore(
     suite: Suite,
     run: Annotated[

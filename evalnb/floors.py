@@ -10,6 +10,9 @@ from evalnb.baseline import CASE, RULES, count
 from evalnb.errors import nearest_name
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.frames import Outcome
+from evalnb.stats.below import p_mean_below
+from evalnb.stats.levels import FLOORS, SMALLEST_SLICE
+from evalnb.stats.multiplicity import adjusted
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -28,7 +31,11 @@ _SCALE = 1000
 
 
 def floor_rows(
-    floors: Mapping[str, float], counts: pd.DataFrame, advisory: Container[str] = ()
+    floors: Mapping[str, float],
+    counts: pd.DataFrame,
+    advisory: Container[str] = (),
+    *,
+    sampled: bool = False,
 ) -> Iterator[Row]:
     """Hold the means of a run against the floors of its suite.
 
@@ -37,6 +44,8 @@ def floor_rows(
     floors : scorer, or `(case)` for the pass rate of cases, to the mean that it must reach
     counts : a baseline frame of the run
     advisory : scorers whose floors are noted and block nothing
+    sampled : whether answers are a sample, so that a mean of eight cases or more is under its
+        floor where it is so by more than chance: by Holm over the floors, at a level of 0.5%
 
     Returns
     -------
@@ -45,6 +54,7 @@ def floor_rows(
         inconclusive: it was not kept either.
     """
     known = list(counts["scorer"].unique())
+    chances = _chances(floors, counts, advisory) if sampled else {}
     for scorer, floor in sorted(floors.items()):
         means = _means(counts, scorer)
         where = {"scorer": scorer, "slice": SUITE}
@@ -57,7 +67,16 @@ def floor_rows(
         elif (mean := math.fsum(means) / len(means)) < floor - ROUNDING:
             what = "the pass rate of cases" if scorer == CASE else f"the mean of `{scorer}`"
             reason = f"{what} is {mean:.3f} over {len(means)} cases; its floor is {floor:g}"
-            yield finding("floor", Outcome.FAIL, reason=reason, candidate=mean, **where)
+            evidence = chances.get(scorer, {})
+            if evidence.get("p_adjusted", 0.0) > FLOORS:
+                reason = f"{reason}. By chance alone a mean at the floor may fall as low"
+                yield finding(
+                    "floor", Outcome.NOTE, reason=reason, candidate=mean, **where, **evidence
+                )
+            else:
+                yield finding(
+                    "floor", Outcome.FAIL, reason=reason, candidate=mean, **where, **evidence
+                )
 
 
 def proposed_floors(golden: GoldenSet, run: Run) -> dict[str, float]:
@@ -80,6 +99,27 @@ def proposed_floors(golden: GoldenSet, run: Run) -> dict[str, float]:
         scorer: _cut(_FIRST * math.fsum(found) / len(found))
         for scorer, found in means.items()
         if found
+    }
+
+
+def _chances(
+    floors: Mapping[str, float], counts: pd.DataFrame, advisory: Container[str]
+) -> dict[str, Row]:
+    """Return how sure it is of each floor that it is not kept, where there are cases enough."""
+    tested = {
+        scorer: (means, p_mean_below(means, floor))
+        for scorer, floor in floors.items()
+        if scorer not in advisory and len(means := _means(counts, scorer)) >= SMALLEST_SLICE
+    }
+    raised = adjusted([p for _, p in tested.values()])["p_adjusted"]
+    return {
+        scorer: {
+            "p_value": p,
+            "p_adjusted": float(p_adjusted),
+            "n": len(means),
+            "method": "binomial, or t of case means",
+        }
+        for (scorer, (means, p)), p_adjusted in zip(tested.items(), raised, strict=True)
     }
 
 

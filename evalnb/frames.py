@@ -548,10 +548,24 @@ DECISION = FrameSchema(
         "baseline": "Float64",
         "candidate": "Float64",
         "reason": "string",
+        "estimate": "Float64",
+        "ci_low": "Float64",
+        "ci_high": "Float64",
+        "p_value": "Float64",
+        "p_adjusted": "Float64",
+        "smallest_drop": "Float64",
+        "n": "Int64",
+        "method": "string",
     },
     key=("rule", "case_id", "scorer", "slice"),
 )
-"""A row a reason: `outcome` is `fail`, `inconclusive` or `note`."""
+"""A row a reason: `outcome` is `fail`, `inconclusive` or `note`.
+
+Where answers are a sample, `estimate` is candidate minus baseline over `n` cases (or repeats of one
+case; a ratio for limits), with its 95% interval, `p_value` the one-sided one of "no worse",
+`p_adjusted` the same for all that were tested, `smallest_drop` what 8 of 10 runs would have found,
+`method` test and interval. They are NA where a rule is exact.
+"""
 
 MISSES = FrameSchema(
     "misses",

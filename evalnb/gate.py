@@ -1,7 +1,8 @@
 """The gate: compares a run with the baseline and decides, with a row for every reason.
 
 What both sides have is compared, case by case and scorer by scorer; what could not be compared is
-stated. The rules are exact: they are meant for replay, where nothing is random.
+stated. In replay nothing is random and the rules are exact. The answers of a live run are a sample:
+there `evalnb.sampled` holds differences against what chance alone does.
 """
 
 from __future__ import annotations
@@ -34,6 +35,18 @@ from evalnb.frames import (
 from evalnb.limits import limit_rows
 from evalnb.phrase_rule import PHRASES_RULE, phrase_rows
 from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
+from evalnb.sampled import (
+    accidents_of,
+    can_tell_cases,
+    case_evidence,
+    drop_rows,
+    evidence_of,
+    found_drops,
+    is_testable,
+)
+from evalnb.slicing import Slices
+from evalnb.stats.case_states import CaseState, case_state
+from evalnb.stats.levels import CASES, SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -61,6 +74,7 @@ _RULES = (
     "na",
     "gone",
     "repeats",
+    "not_shown",
     "safety",
     "regression",
     "new_failure",
@@ -79,6 +93,9 @@ _RULES = (
     "advisory_judge",
     "waiver_ignored",
     "waived",
+    "case_flip",
+    "no_drop",
+    "not_tested",
     "now_passing",
     "waived_passing",
     "not_compared",
@@ -130,10 +147,11 @@ def decide(
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
-        `miss`, `no_baseline`, `na`, `gone`, `repeats` (inconclusive); `safety`, `regression`,
+        `miss`, `no_baseline`, `na`, `gone`, `repeats`, `not_shown` (inconclusive); `safety`, `regression`,
         `new_failure`, `drift`, `floor`, `limits`, `phrases`, `waiver` (fail); `override`, `shadow_mode`,
         the same with `_ignored`, `judge_changed`,
         `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
+        `case_flip`, `no_drop`, `not_tested`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
         `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
         scored is inconclusive.
@@ -148,6 +166,13 @@ def decide(
 
     In a red-team suite each case that fails blocks by rule `safety`, whether or not it failed in
     the baseline; waivers have no effect there, and no value may be missing by accident.
+
+    In a live run of eight cases or more, of no red-team suite, means fall where paired tests say so
+    and the drop is at least the margin (`drift`); with nothing changed all rules together block at
+    most 5% of runs, limits that a case has of its own aside. A case that passed and now fails is a
+    note, `case_flip`, unless its repeats are enough to tell that from chance. A case without a
+    score in the baseline blocks as `new_failure` where no repeat passes. In replay rules are exact;
+    rows of cases and means that fell over two repeats or more say all the same how sure that is.
 
     A suite without a floor for `(case)` is blocked by rule `floor` when the pass rate of the
     cases that both sides have is under 0.9 of the baseline's.
@@ -180,6 +205,8 @@ def decide(
             for side in (counts, by_basis(baseline.counts, same=same))
         )
         comparison = _Comparison(golden, unsettled, now, before, held)
+        if mode == "live" and not red_team:
+            comparison.take_as_sample(scores)
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
@@ -187,7 +214,8 @@ def decide(
         rows += limits
         rows += comparison.rows(limits)
         rows += _changes(golden, baseline, system_fingerprint)
-    rows += floor_rows(golden.settings.gate.floors, counted, advisory)
+    sampled = mode == "live" and not red_team
+    rows += floor_rows(golden.settings.gate.floors, counted, advisory, sampled=sampled)
     if red_team:
         rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
     rows += _expired(waivers, as_of)
@@ -252,6 +280,13 @@ class _Comparison:
         self._waivers: dict[str, list[Waiver]] = {}
         for waiver in waivers:
             self._waivers.setdefault(waiver.case, []).append(waiver)
+        self._accidents: pd.Series | None = None
+        self._sampled = False
+
+    def take_as_sample(self, scores: pd.DataFrame) -> None:
+        """Hold differences against chance, if there are cases enough."""
+        self._sampled = is_testable(self._pairs)
+        self._accidents = accidents_of(scores)
 
     def rows(self, limits: Iterable[Row]) -> list[Row]:
         """Return a row for every difference that a rule speaks of, beside those of `limits`."""
@@ -263,8 +298,7 @@ class _Comparison:
         return [
             *self._gone(),
             *self._fewer_repeats(),
-            *self._drift(),
-            *self._first_floor(),
+            *(self._tested() if self._sampled else (*self._drift(), *self._first_floor())),
             *(row for pair in to_records(pairs[changed]) for row in self._compare(pair)),
             *self._needless_waivers({row["case_id"] for row in limits if row["rule"] == "waived"}),
         ]
@@ -276,7 +310,9 @@ class _Comparison:
             for case_id in self._waivers
             if (waiver := self._waiver(case_id, _LIMITS, is_new=False)) is not None
         }
-        for row in limit_rows(self._golden, outputs, before, live=live, waived=waived):
+        for row in limit_rows(
+            self._golden, outputs, before, live=live, waived=waived, sampled=self._sampled
+        ):
             waiver = waived.get(row.get("case_id", ""))
             if row["rule"] != _LIMITS or waiver is None:
                 yield row
@@ -318,7 +354,45 @@ class _Comparison:
             words = "passed in the baseline, fails now"
             if not scored_before:
                 words = "not scored before, and fails" if pair["known"] else "new, and fails"
-            yield self._failing(case_id, scorer, shared, words, is_new=not scored_before)
+            yield self._broken(pair, shared, words)
+
+    def _broken(self, pair: Mapping[str, Any], shared: Row, words: str) -> Row:
+        """Return the row of a case that fails and did not: by its repeats, where answers vary."""
+        case_id, scorer, is_new = pair["case_id"], pair["scorer"], not pair["scored_before"]
+        passes, scored = int(pair["n_passed"]), int(pair["n_scored"])
+        if not is_new and min(scored, int(pair["n_scored_before"])) > (0 if self._sampled else 1):
+            shared = shared | case_evidence(pair, self._n_tested)
+        row = self._failing(case_id, scorer, shared, words, is_new=is_new)
+        if not self._sampled or row["rule"] == "waived":
+            return row
+        if is_new:
+            told = case_state(passes, scored) == CaseState.FAIL
+        else:
+            told = self._tells_cases and shared["p_adjusted"] <= CASES
+        if told:
+            return row
+        before = "" if is_new else f", {int(pair['n_passed_before'])} of "
+        before += "" if is_new else f"{int(pair['n_scored_before'])} in the baseline"
+        reason = (
+            f"passes {passes} of {scored}{before}: {self._reason(case_id, scorer)}. "
+            "A single case among many says little; the means decide"
+        )
+        return row | {"rule": "case_flip", "outcome": str(Outcome.NOTE), "reason": reason}
+
+    @cached_property
+    def _n_tested(self) -> int:
+        """How many cases and scorers are looked at, each by itself."""
+        return max(len(self._scored_twice), 1)
+
+    @cached_property
+    def _tells_cases(self) -> bool:
+        return can_tell_cases(self._scored_twice)
+
+    @cached_property
+    def _scored_twice(self) -> pd.DataFrame:
+        pairs = self._pairs
+        both = (pairs["n_scored"].fillna(0) > 0) & pairs["scored_before"]
+        return pairs[both & (pairs["scorer"] != CASE)]
 
     def _failing(self, case_id: str, scorer: str, shared: Row, words: str, *, is_new: bool) -> Row:
         reason = f"{words}: {self._reason(case_id, scorer)}"
@@ -367,9 +441,36 @@ class _Comparison:
                     reason=reason,
                 )
 
+    def _tested(self) -> Iterator[Row]:
+        settings = self._golden.settings.gate
+        yield from drop_rows(self._tests(self._accidents), settings.margin)
+
+    def _tests(self, accidents: pd.Series | None = None) -> pd.DataFrame:
+        settings = self._golden.settings.gate
+        # Single cases have their part of the level where they can be told from chance.
+        alpha = SCORES - CASES if self._sampled and self._tells_cases else SCORES
+        return found_drops(
+            self._held(),
+            Slices(self._golden),
+            margin=settings.margin,
+            strict=settings.strict and self._sampled,
+            accidents=accidents,
+            alpha=alpha,
+        )
+
     def _drift(self) -> Iterator[Row]:
+        rows = list(self._exact_drift())
+        least = self._pairs[["n_scored", "n_scored_before"]].max().min()
+        if not rows or pd.isna(least) or least < 2:
+            yield from rows
+            return
+        found = {(row["scorer"], row["slice"]): row for row in to_records(self._tests())}
+        for row in rows:
+            yield row | evidence_of(found.get((row["scorer"], row["slice"]), {}))
+
+    def _exact_drift(self) -> Iterator[Row]:
         margin = self._golden.settings.gate.margin
-        slices = _Slices(self._golden)
+        slices = Slices(self._golden)
         for scorer, means in self._means.items():
             for name, n, was, is_now in slices.means(means):
                 if was - is_now <= margin + ROUNDING:
@@ -404,17 +505,22 @@ class _Comparison:
     @cached_property
     def _means(self) -> dict[str, pd.DataFrame]:
         """Scorer to the means of the cases that both sides have and no waiver is for."""
-        pairs = self._pairs[["case_id", "scorer", "mean", "mean_before"]].dropna()
-        if self._waivers:
-            waived = [
-                self._waiver(case_id, scorer, is_new=False) is not None
-                for case_id, scorer in pairs[["case_id", "scorer"]].to_numpy("object").tolist()
-            ]
-            pairs = pairs[~np.array(waived, bool)]
+        pairs = self._held()[["case_id", "scorer", "mean", "mean_before"]].dropna()
         ids = pd.Index([case.id for case in self._golden])
-        position = ids.get_indexer(pd.Index(pairs["case_id"]))
-        known = pairs.assign(position=position)[position >= 0]
+        known = pairs.assign(position=ids.get_indexer(pd.Index(pairs["case_id"])))
         return {str(scorer): means for scorer, means in known.groupby("scorer")}
+
+    def _held(self) -> pd.DataFrame:
+        """Return the pairs that ran, of cases in the golden set that no waiver is for."""
+        pairs = self._pairs[self._pairs["ran"] & self._pairs["known"]]
+        pairs = pairs[pairs["case_id"].isin([case.id for case in self._golden])]
+        if not self._waivers:
+            return pairs
+        waived = [
+            self._waiver(case_id, scorer, is_new=False) is not None
+            for case_id, scorer in pairs[["case_id", "scorer"]].to_numpy("object").tolist()
+        ]
+        return pairs[~np.array(waived, bool)]
 
     def _reason(self, case_id: str, scorer: str) -> str:
         return self._reasons.get((case_id, scorer), "")
@@ -433,58 +539,6 @@ class _Comparison:
             ),
             None,
         )
-
-
-class _Slices:
-    """The slices of a golden set, each with its cases."""
-
-    def __init__(self, golden: GoldenSet) -> None:
-        self._names: list[str] = []
-        self._n_cases = len(golden)
-        cases, numbers = [np.empty(0, int)], [np.empty(0, int)]
-        for field in golden.settings.slices:
-            positions, entries = _entries(golden, field)
-            codes, known = pd.factorize(entries)
-            cases.append(positions)
-            numbers.append(codes + len(self._names))
-            self._names += [f"{field}={entry}" for entry in known]
-        self._cases, self._numbers = np.concatenate(cases), np.concatenate(numbers)
-
-    def means(self, means: pd.DataFrame) -> Iterator[tuple[str, int, float, float]]:
-        """Return name, number of cases, mean before and mean now of each slice.
-
-        Parameters
-        ----------
-        means : columns position (of the case), mean_before, mean
-        """
-        yield SUITE, len(means), means["mean_before"].mean(), means["mean"].mean()
-        values = np.full((2, self._n_cases), np.nan)
-        values[:, means["position"]] = means[["mean_before", "mean"]].to_numpy("float64").T
-        known = ~np.isnan(values[0, self._cases])
-        cases, numbers = self._cases[known], self._numbers[known]
-        size = np.bincount(numbers, minlength=len(self._names))
-        was, is_now = (
-            np.bincount(numbers, side[cases], minlength=len(self._names)) for side in values
-        )
-        for name, n, before, now in zip(self._names, size, was, is_now, strict=True):
-            if n:
-                yield name, int(n), float(before / n), float(now / n)
-
-
-def _entries(golden: GoldenSet, field: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return position of the case and value for all that cases say of a field, each once."""
-    positions: list[int] = []
-    entries: list[str] = []
-    for position, case in enumerate(golden.cases):
-        value = getattr(case, field)
-        if isinstance(value, list):
-            once = dict.fromkeys(value)
-            positions += [position] * len(once)
-            entries += once
-        elif value is not None:
-            positions.append(position)
-            entries.append(value)
-    return np.array(positions, int), np.array(entries, "object")
 
 
 def _beside(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:

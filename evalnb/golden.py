@@ -57,6 +57,8 @@ class GateSettings(BaseModel):
 
     margin: Share = 0.02
     """How far a mean may fall before it counts as drift."""
+    strict: bool = False
+    """Whether a live run passes only where it is shown that no mean fell by the margin."""
     na_budget: Share = 0.0
     """Share of the planned scores that may be missing by accident."""
     floors: dict[str, Share] = {}

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evalnb.findings import ROUNDING, SUITE, Row, finding
-from evalnb.frames import Outcome
+from evalnb.frames import Outcome, to_records
+from evalnb.stats.levels import RATIOS, SMALLEST_SLICE
+from evalnb.stats.ratios import geometric_mean_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -27,6 +29,7 @@ def limit_rows(
     *,
     live: bool,
     waived: Collection[str] = (),
+    sampled: bool = False,
 ) -> Iterator[Row]:
     """Hold what the answers took against the baseline.
 
@@ -40,6 +43,9 @@ def limit_rows(
     live : whether the answers were given just now; replay repeats the recorded latency, so that
         there is none to compare
     waived : ids of cases that are left out of the total
+    sampled : whether answers are a sample, so that the suite's limit is held against the geometric
+        mean of the cases' ratios, which is over it where that is shown to be above 1 too; the
+        limits that a case has of its own stay exact
 
     Returns
     -------
@@ -55,7 +61,11 @@ def limit_rows(
             where = {"scorer": measure, "slice": SUITE}
             yield finding("not_compared", Outcome.NOTE, reason=reason, **where)
             continue
-        yield from _suite_row(golden, measure, both.drop(index=list(waived), errors="ignore"))
+        held = both.drop(index=list(waived), errors="ignore")
+        if sampled and len(held) >= SMALLEST_SLICE:
+            yield from _tested_row(golden, measure, held, 2 if live else 1)
+        else:
+            yield from _suite_row(golden, measure, held)
         yield from _case_rows(golden, measure, both)
 
 
@@ -66,6 +76,25 @@ def _suite_row(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[
         reason = f"the answers to {len(both)} cases took {_took(measure, now, was, limit)}"
         values = {"scorer": measure, "slice": SUITE, "baseline": was, "candidate": now}
         yield finding("limits", Outcome.FAIL, reason=reason, **values)
+
+
+def _tested_row(golden: GoldenSet, measure: str, both: pd.DataFrame, n_tests: int) -> Iterator[Row]:
+    limit = getattr(golden.settings.gate, _SETTINGS[measure])
+    found = to_records(geometric_mean_ratio(both["was"], both["now"]))[0]
+    ratio = found.get("estimate")
+    # Without a p-value all cases have one ratio, or there are none.
+    p_adjusted = min(found.get("p_greater", 0.0) * n_tests, 1.0)
+    if ratio is None or not _is_over(ratio, 1.0, limit) or p_adjusted > RATIOS:
+        return
+    was, now = both["was"].sum(), both["now"].sum()
+    evidence = {name: found.get(name) for name in ("estimate", "ci_low", "ci_high", "n", "method")}
+    reason = (
+        f"the answers to {found['n']} cases took {ratio:.3f} times as many {_MEASURES[measure]}, "
+        f"by the geometric mean; the limit is {limit:g} times"
+    )
+    values = {"scorer": measure, "slice": SUITE, "baseline": was, "candidate": now, **evidence}
+    values |= {"p_value": found.get("p_greater"), "p_adjusted": p_adjusted}
+    yield finding("limits", Outcome.FAIL, reason=reason, **values)
 
 
 def _case_rows(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[Row]:

@@ -46,6 +46,7 @@ def test_every_probe_is_described(probe: str) -> None:
         "na",
         "gone",
         "repeats",
+        "not_shown",
         "no_baseline",
         "miss",
     ],

@@ -24,6 +24,9 @@ __all__ = ["length_controlled_win_rate"]
 
 _Z_975 = 1.959963984540054
 _ROUNDING = 1e-12
+_ALIKE = 1e-6
+_CERTAIN = 30.0
+"""Log odds from where a fitted rate is 0 or 1 but for rounding, and has no standard error."""
 _NEAR_ONE = 0.99
 """A correlation beyond which length and preference cannot be told apart."""
 
@@ -54,7 +57,7 @@ def length_controlled_win_rate(
         matter. `length_sd`: sd(d), with n - 1. Errors are robust (HC1 of statsmodels, which for
         this model has no factor for few pairs), or by cluster, and their quantile is the normal
         one. All but the first and last are NA `too_few` below 3 pairs (or clusters), `no_variance`
-        where all differences in length are the same, `one_category` where all preferences are, and
+        where all differences in length are alike, `one_category` where all preferences are, and
         `no_overlap` where length separates wins from losses or correlates with them above 0.99.
 
     Raises
@@ -104,6 +107,8 @@ class _Fitted:
         if reason is not None:
             return cls(sd, reason)
         x = np.tanh(apart / sd)
+        if np.ptp(x) < _ALIKE:
+            return cls(sd, "no_variance")
         if abs(float(np.corrcoef(x, wins)[0, 1])) > _NEAR_ONE:
             return cls(sd, "no_overlap")
         return cls._fit(sd, x, wins, groups)
@@ -115,9 +120,10 @@ class _Fitted:
 
         kind, options = ("HC1", {}) if groups is None else ("cluster", {"groups": groups})
         design = np.column_stack([np.ones_like(x), x])
-        fit = GLM(wins, design, family=Binomial()).fit(
-            maxiter=200, tol=1e-12, cov_type=kind, cov_kwds=options
-        )
+        model, settled = GLM(wins, design, family=Binomial()), {"maxiter": 200, "tol": 1e-12}
+        if np.abs(design @ model.fit(**settled).params).max() > _CERTAIN:
+            return cls(sd, "no_overlap")
+        fit = model.fit(**settled, cov_type=kind, cov_kwds=options)
         (a, b), (error_a, error_b) = fit.params.tolist(), fit.bse.tolist()
         if min(error_a, error_b) < _ROUNDING:
             return cls(sd, "no_variance")

@@ -15,7 +15,7 @@ from evalnb.stats.values import Floats, numbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FEW_CLUSTERS", "MEANS", "mean_over_repeats", "mean_score"]
+__all__ = ["FEW_CLUSTERS", "MEANS", "mean_over_repeats", "mean_score", "mean_score_row"]
 
 FEW_CLUSTERS = 10
 """Below so many clusters their standard error is itself uncertain."""
@@ -81,6 +81,17 @@ def mean_score(
     >>> found[["estimate", "n_clusters", "n_left_out", "warnings"]].values.tolist()
     [[0.75, 3, 1, ['few_clusters']]]
     """
+    return MEANS.build([mean_score_row(values, clusters=clusters, low=low, high=high)])
+
+
+def mean_score_row(
+    values: Sequence[Any] | pd.Series | np.ndarray,
+    *,
+    clusters: Sequence[Any] | pd.Series | np.ndarray | None = None,
+    low: float | None = None,
+    high: float | None = None,
+) -> dict[str, Any]:
+    """Return the row of `mean_score`; for hundreds of means, frames take longer than the means."""
     found = numbers(values, "values")
     _check_range(found, low, high)
     usable = ~np.isnan(found)
@@ -102,7 +113,7 @@ def mean_score(
     if row.get("ci_low") is not None:
         row["ci_low"] = row["ci_low"] if low is None else max(row["ci_low"], low)
         row["ci_high"] = row["ci_high"] if high is None else min(row["ci_high"], high)
-    return MEANS.build([row])
+    return row
 
 
 def mean_over_repeats(

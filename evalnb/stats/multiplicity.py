@@ -12,7 +12,9 @@ from evalnb.stats.values import numbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Adjustment", "adjusted"]
+    from evalnb.stats.values import Floats
+
+__all__ = ["Adjustment", "adjusted", "reachable"]
 
 Adjustment: TypeAlias = Literal["holm", "fdr_bh"]
 
@@ -52,8 +54,6 @@ def adjusted(
     >>> adjusted([0.01, 0.04, None])["p_adjusted"].tolist()
     [0.02, 0.04, <NA>]
     """
-    from statsmodels.stats.multitest import multipletests
-
     found = numbers(p_values, "p_values")
     known = ~np.isnan(found)
     wrong = found[known & ((found < 0) | (found > 1))]
@@ -65,7 +65,7 @@ def adjusted(
         raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
     raised = np.full(len(found), np.nan)
     if known.any():
-        raised[known] = multipletests(found[known], alpha=level, method=method)[1]
+        raised[known] = _raised(found[known], method)
     p_adjusted = pd.Series(raised).astype("Float64").mask(~known)
     return pd.DataFrame(
         {
@@ -74,3 +74,49 @@ def adjusted(
             "rejected": p_adjusted <= level,
         }
     )
+
+
+def reachable(
+    least: Sequence[float] | Floats, *, level: float = 0.05
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Tell which tests can reach the level at all, and need be adjusted for.
+
+    Parameters
+    ----------
+    least : the smallest p-value that each test could have had, from what does not depend on the
+        direction of the differences, such as how many cases differ
+    level : in (0, 1), of all tests together
+
+    Returns
+    -------
+    True where `least` is at most level/k, for the smallest k that no more than k tests reach so
+        The others can be left out of `adjusted`: they are never rejected.
+
+    References
+    ----------
+    Tarone (1990), Biometrics 46(2), doi:10.2307/2531456.
+
+    Examples
+    --------
+    >>> reachable([0.001, 0.02, 0.125, 0.25]).tolist()
+    [True, True, False, False]
+    """
+    found = np.asarray(least, dtype="float64")
+    for count in range(1, len(found) + 1):
+        near = found <= level / count
+        if near.sum() <= count:
+            return np.asarray(near)
+    return np.zeros(len(found), dtype=bool)
+
+
+def _raised(p_values: Floats, method: Adjustment) -> Floats:
+    order = np.argsort(p_values, kind="stable")
+    n, place = len(p_values), np.arange(len(p_values))
+    if method == "holm":
+        steps = np.maximum.accumulate(p_values[order] * (n - place))
+    else:
+        falling = (p_values[order] * n / (place + 1))[::-1]
+        steps = np.minimum.accumulate(falling)[::-1]
+    raised = np.empty(n)
+    raised[order] = np.minimum(steps, 1.0)
+    return raised

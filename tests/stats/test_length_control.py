@@ -97,6 +97,10 @@ def test_whatever_comes_a_statistic_is_there_or_says_why(pairs: list[Any]) -> No
         ([0.5, 0.5, 0.5], [1, 2, 3], "one_category"),
         ([1, 1, 0, 0], [4, 3, 2, 1], "no_overlap"),
         ([0, 0, 1, 1, 1], [4, 3, 3, 2, 1], "no_overlap"),
+        # differences that are all far from 0 by their own spread
+        ([0, 0, 0.5], [140, 157, 151], "no_variance"),
+        # a coefficient so steep, between -41 and -37, that all else is certain
+        ([1, 0.5, 0.5, 1, 0, 1, 1], [46, -41, -37, 0, -41, 0, -3], "no_overlap"),
         # preferences that are, but for 0.01, the tanh of the length
         ([0.1, 0.3, 0.5, 0.7, 0.9], [-20, -8, 0, 8, 20], "no_overlap"),
     ],

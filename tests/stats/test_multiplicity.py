@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from evalnb.stats.multiplicity import adjusted
+from evalnb.stats.multiplicity import adjusted, reachable
 from tests.stats.reference import reference
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -70,3 +70,20 @@ def test_one_test_stays_as_it_is() -> None:
 def test_what_cannot_be_is_named(values: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         adjusted(values, **options)
+
+
+def test_what_cannot_reach_the_level_is_left_out() -> None:
+    # 0.05/1: three reach it; 0.05/2: two do, 0.02 and 0.001.
+    assert reachable([0.04, 0.001, 0.02, 0.5]).tolist() == [False, True, True, False]
+    assert reachable([0.5, 0.25]).tolist() == [False, False]
+    assert reachable([]).tolist() == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_what_is_left_out_could_not_have_been_rejected(least: list[float]) -> None:
+    near = reachable(least)
+    kept = [p for p, is_near in zip(least, near, strict=True) if is_near]
+    assert all(p <= 0.05 for p in kept)
+    # Bonferroni over all rejects no test that was left out, whatever its p-value.
+    out = [p for p, is_near in zip(least, near, strict=True) if not is_near]
+    assert all(p > 0.05 / len(least) for p in out)

@@ -75,5 +75,5 @@ def test_what_cannot_be_is_named() -> None:
         self_preference_of_counts(
             own_kept=3, people_prefer_own=2, other_kept=0, people_prefer_other=1
         )
-    with pytest.raises(ValueError, match="Got `judge_picks_own` 1, `people_prefer_own` 2"):
+    with pytest.raises(ValueError, match=r"Got `judge_picks_own` 1, `people_prefer_own` 2"):
         self_preference([True], [True, False])
