@@ -25,6 +25,7 @@ __all__ = [
     "CASES",
     "DECISION",
     "LABELS",
+    "LOGS",
     "METRICS",
     "MISSES",
     "OUTPUTS",
@@ -600,6 +601,35 @@ LABELS = FrameSchema(
 that stood beside and `value` is 1 where the output of `output_hash` is the better one, 0 where the
 other is, 0.5 for a tie. `action` is `label` or `skip`; a skipped output has no value. `sample` is
 the sample for rating that the output was drawn in, NA where it was none; `at` is in UTC.
+"""
+
+LOGS = FrameSchema(
+    "logs",
+    {
+        "conversation_id": "string",
+        "turn": "Int64",
+        "at": "string",
+        "role": "string",
+        "text": "string",
+        "language": "string",
+        "category": "string",
+        "feedback": "Int64",
+        "escalated": "boolean",
+        "model": "string",
+        "input_tokens": "Int64",
+        "output_tokens": "Int64",
+        "latency_ms": "Float64",
+        "trace_id": "string",
+        "feedback_raw": "string",
+    },
+    key=("conversation_id", "turn"),
+)
+"""A row a message of production, in the order of its conversation.
+
+`turn` counts the messages of a conversation from 1, `at` is in UTC. `role` is `user`, `assistant`,
+`system`, `tool_call` (its text is a JSON object with `name` and `arguments`) or `tool_result`.
+`feedback` is -1, 0 or 1 and stands at the message that it was given to, or at all where it was
+given to the conversation; `feedback_raw` is what the log says. Texts are untrusted.
 """
 
 
