@@ -10,12 +10,12 @@ from .labelling import Progress as Progress
 from .labels import append_label as append_label
 from .labels import label_path as label_path
 from .labels import read_labels as read_labels
-from .opening import describe_labelling as describe_labelling
-from .opening import open_labelling as open_labelling
 from .logs.columns import Column as Column
 from .logs.damage import DamagedLogWarning as DamagedLogWarning
 from .logs.damage import read_damaged as read_damaged
 from .logs.reading import read_logs as read_logs
+from .opening import describe_labelling as describe_labelling
+from .opening import open_labelling as open_labelling
 from .outputs import RatedRun as RatedRun
 from .outputs import find_outputs as find_outputs
 from .outputs import with_holdout as with_holdout

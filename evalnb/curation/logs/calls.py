@@ -117,7 +117,9 @@ class Calls:
         self, call: Call, conversation: str, new: Sequence[Message]
     ) -> Iterator[dict[str, Any]]:
         common = {"conversation_id": conversation, "at": call.at}
-        shared: dict[str, Any] = {n: call.fields[n] for n in ("language", "category") if n in call.fields}
+        shared: dict[str, Any] = {
+            n: call.fields[n] for n in ("language", "category") if n in call.fields
+        }
         rows: list[dict[str, Any]] = [
             {**common, **shared, "role": one.role, "text": one.text or None}
             for one in (*new, *call.answers)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Draw", "Record", "scan"]
 
 _BATCH = 5_000
-_LONGEST_LINE = 16_000_000
+_LONGEST_LINE = 4_000_000
 _LINES = (
     "read_csv(?, columns={'line': 'VARCHAR'}, delim='', quote='', escape='', comment='', "
     f"header=false, auto_detect=false, max_line_size={_LONGEST_LINE}, strict_mode=false, "
@@ -31,7 +31,7 @@ _TABLE = (
     f"max_line_size={_LONGEST_LINE}{{delimiter}})"
 )
 _SETTINGS: dict[str, Any] = {
-    "memory_limit": "400MB",
+    "memory_limit": "600MB",
     "threads": 2,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
