@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import to_json
 
 from evalnb.cases import FIELDS, Case
@@ -35,6 +36,7 @@ __all__ = [
     "GoldenSet",
     "JudgingSettings",
     "LiveSettings",
+    "RedactionSettings",
     "RetrievalSettings",
     "SuiteSettings",
     "case_content",
@@ -113,6 +115,28 @@ class RetrievalSettings(BaseModel):
     """How many of the first passages count."""
 
 
+class RedactionSettings(BaseModel):
+    """What else must not be seen in logs, `[redaction]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    patterns: dict[
+        Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,40}$")],
+        Annotated[str, Field(min_length=1)],
+    ] = {}
+    """Kind to regular expression, such as `ORDER = 'B-[0-9]{6}'`: a match becomes `<ORDER_1>`."""
+
+    @field_validator("patterns")
+    @classmethod
+    def _check_patterns(cls, patterns: dict[str, str]) -> dict[str, str]:
+        for kind, pattern in patterns.items():
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{kind} is no regular expression: {error}") from error
+        return patterns
+
+
 class SuiteSettings(BaseModel):
     """The settings of a suite, `suite.toml`."""
 
@@ -147,6 +171,7 @@ class SuiteSettings(BaseModel):
     judging: JudgingSettings = JudgingSettings()
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
+    redaction: RedactionSettings = RedactionSettings()
 
     @property
     def fingerprint(self) -> str:

@@ -20,6 +20,13 @@ from .outputs import RatedRun as RatedRun
 from .outputs import find_outputs as find_outputs
 from .outputs import with_holdout as with_holdout
 from .outputs import without_holdout as without_holdout
+from .redaction.quality import redaction_quality as redaction_quality
+from .redaction.redacting import Redaction as Redaction
+from .redaction.redacting import describe_redaction as describe_redaction
+from .redaction.redacting import redact as redact
+from .redaction.redactor import Redactor as Redactor
+from .redaction.redactor import redactor_of as redactor_of
+from .redaction.spans import Span as Span
 from .samples import describe_sample as describe_sample
 from .samples import read_sample as read_sample
 from .samples import sample_id as sample_id

@@ -1,8 +1,17 @@
-"""Public ratings by people and by judges, in the package; `README.md` says where they are from."""
+"""Public ratings and conversations, in the package; `README.md` says where they are from."""
 
 from evalnb.datasets.hanna import load_hanna
 from evalnb.datasets.pandalm import load_pandalm
 from evalnb.datasets.public import DATASETS, Dataset, dataset
+from evalnb.datasets.taubench import load_taubench_airline
 from evalnb.datasets.triviaqa import load_triviaqa
 
-__all__ = ["DATASETS", "Dataset", "dataset", "load_hanna", "load_pandalm", "load_triviaqa"]
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "dataset",
+    "load_hanna",
+    "load_pandalm",
+    "load_taubench_airline",
+    "load_triviaqa",
+]

@@ -81,8 +81,12 @@ def read_logs(
 
     Examples
     --------
-    >>> read_logs("logs/2026-03-*.parquet", rate=0.01)  # doctest: +SKIP
-    >>> read_logs("sqlite:///bot.db", query="SELECT * FROM messages")  # doctest: +SKIP
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> said = '{"session": "s1", "sender": "customer", "message": "Where is my order?"}'
+    >>> _ = (folder / "day.jsonl").write_text(said)
+    >>> read_logs(folder / "*.jsonl").loc[0, ["conversation_id", "role", "text"]].tolist()
+    ['s1', 'user', 'Where is my order?']
     """
     if not 0 < rate <= 1:
         raise ValueError(f"`rate` must be above 0 and at most 1. Got {rate!r}.")
