@@ -1,4 +1,16 @@
 # ruff: noqa: TID252 - lazy_loader reads relative imports alone
+from .candidates.disagreement import find_disagreement as find_disagreement
+from .candidates.duplicates import duplicate_pairs as duplicate_pairs
+from .candidates.folding import Folding as Folding
+from .candidates.folding import fold_duplicates as fold_duplicates
+from .candidates.gain import sampler_gains as sampler_gains
+from .candidates.picks import candidates_of as candidates_of
+from .candidates.picks import merge_candidates as merge_candidates
+from .candidates.strata import sample_categories as sample_categories
+from .candidates.strata import sample_stratified as sample_stratified
+from .candidates.struggling import find_struggling as find_struggling
+from .candidates.surprising import find_surprising as find_surprising
+from .candidates.uniform import sample_uniform as sample_uniform
 from .exchange import respond as respond
 from .exchange import state_of as state_of
 from .form import LabelForm as LabelForm
