@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster_names"]
 
-_WORDS = re.compile(r"\w+")
+# Words, not numbers, which are those of orders and days.
+_WORDS = re.compile(r"[^\W\d_]+")
 _TERMS = 3
+_LONG = 4  # shorter words of scripts with letters are mostly grammar
 _DIMENSIONS = 50
 
 
@@ -38,20 +40,16 @@ def cluster_names(texts: Mapping[str, str], *, n: int, seed: int = 0) -> dict[st
 
     names = sorted(texts)
     said = [normalize(texts[name]) for name in names]
-    worded = [number for number, text in enumerate(said) if any(map(str.isalnum, text))]
+    worded = [number for number, text in enumerate(said) if _WORDS.search(text)]
     found = dict.fromkeys(names, "(no words)")
     if not worded:
         return found
-    vectorizer = TfidfVectorizer(sublinear_tf=True, analyzer=_WORDS.findall, max_df=0.5)
-    try:
-        vectors = vectorizer.fit_transform([said[number] for number in worded])
-    except ValueError:  # every word is in more than half of them
-        vectorizer.set_params(max_df=1.0)
-        vectors = vectorizer.fit_transform([said[number] for number in worded])
+    vectorizer = TfidfVectorizer(sublinear_tf=True, analyzer=_WORDS.findall)
+    vectors = vectorizer.fit_transform([said[number] for number in worded])
     points = vectors
     if min(vectors.shape) > _DIMENSIONS:
         points = TruncatedSVD(_DIMENSIONS, random_state=seed).fit_transform(vectors)
-    n_distinct = len({said[number] for number in worded})
+    n_distinct = len({tuple(sorted(_WORDS.findall(said[number]))) for number in worded})
     model = KMeans(min(n, n_distinct), n_init=4, random_state=seed).fit(points)
     labels = _labels(vectors, model.labels_, vectorizer.get_feature_names_out())
     for number, cluster in zip(worded, model.labels_, strict=True):
@@ -62,10 +60,11 @@ def cluster_names(texts: Mapping[str, str], *, n: int, seed: int = 0) -> dict[st
 def _labels(vectors: object, clusters: np.ndarray, terms: np.ndarray) -> dict[int, str]:
     """Return a name for each cluster: the terms that weigh more in it than in all by the most."""
     whole = np.asarray(vectors.mean(axis=0)).ravel()  # type: ignore[attr-defined]
+    says_much = np.array([len(term) >= _LONG or not term.isascii() for term in terms])
     labels: dict[int, str] = {}
     for cluster in np.unique(clusters):
         own = np.asarray(vectors[clusters == cluster].mean(axis=0)).ravel()  # type: ignore[index]
-        first = np.lexsort((np.arange(len(own)), -(own - whole)))[:_TERMS]
+        first = np.lexsort((np.arange(len(own)), -(own - whole) * says_much))[:_TERMS]
         name = " ".join(terms[first])
         labels[int(cluster)] = name if name not in labels.values() else f"{name} {cluster}"
     return labels

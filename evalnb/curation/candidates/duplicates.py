@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evalnb.curation.candidates.vectors import gram_sets
+from evalnb.curation.candidates.vectors import gram_sets, mixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,6 @@ THRESHOLD = 0.8
 _ROWS, _BANDS = 5, 25
 _LARGE = 30
 _SEED = 20260301
-_PRIME_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Pair(NamedTuple):
@@ -61,15 +60,17 @@ def duplicate_pairs(texts: Sequence[str], threshold: float = THRESHOLD) -> list[
     return [pair for pair in found if pair.similarity >= threshold]
 
 
-def chance_found(similarity: float) -> float:
+def chance_found(similarity: float, *, rows: int = _ROWS, bands: int = _BANDS) -> float:
     """Return the chance that MinHash suspects a pair of this Jaccard similarity.
+
+    It is 1 - (1 - s^rows)^bands.
 
     Examples
     --------
     >>> round(1 / (1 - chance_found(0.8)), -3)
     20000.0
     """
-    return float(1 - (1 - similarity**_ROWS) ** _BANDS)
+    return float(1 - (1 - similarity**rows) ** bands)
 
 
 def jaccard(sets: Any, first: int, second: int) -> float:
@@ -83,42 +84,35 @@ def jaccard(sets: Any, first: int, second: int) -> float:
 
 def _suspected(sets: Any) -> list[tuple[int, int]]:
     pairs: set[tuple[int, int]] = set()
-    hashed = _mixed(sets.indices.astype(np.uint64))
-    salts = np.random.default_rng(_SEED).integers(
-        1, 2**63, size=(_BANDS, _ROWS), dtype=np.uint64, endpoint=False
-    )
+    hashed = (mixed(sets.indices.astype(np.uint64)) >> np.uint64(32)).astype(np.uint32)
+    salts = np.random.default_rng(_SEED).integers(2**32, size=(_BANDS, _ROWS, 2), dtype=np.uint32)
     for band in salts:
-        signature = np.column_stack([_smallest(hashed, sets.indptr, salt) for salt in band])
-        pairs.update(_equal_rows(signature))
+        signature = np.zeros(sets.shape[0], dtype=np.uint64)
+        for salt, factor in band:
+            least = _smallest(hashed, sets.indptr, salt, factor | np.uint32(1))
+            signature = mixed(signature ^ least.astype(np.uint64))
+        pairs.update(_equal(signature))
     return sorted(pairs)
 
 
-def _mixed(values: np.ndarray) -> np.ndarray:
-    """Spread numbers over 64 bits (the finalizer of splitmix64)."""
-    mixed = values * _PRIME_MIX
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+def _smallest(
+    hashed: np.ndarray, starts: np.ndarray, salt: np.uint32, factor: np.uint32
+) -> np.ndarray:
+    """Return the least hash of each row's set, for one way of hashing anew."""
+    return np.minimum.reduceat((hashed ^ salt) * factor, starts[:-1])
 
 
-def _smallest(hashed: np.ndarray, starts: np.ndarray, salt: np.uint64) -> np.ndarray:
-    """Return the least hash of each row's set under one salt."""
-    salted = ((hashed ^ salt) * (salt | np.uint64(1))) >> np.uint64(32)
-    return np.minimum.reduceat(salted.astype(np.uint32), starts[:-1])
-
-
-def _equal_rows(signature: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield pairs of equal rows; of a large group each with the first and with the one before it.
+def _equal(signature: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield pairs of equal signatures; of a large group each with the first and with the one before it.
 
     Such a group is of texts that are all the same or nearly so, and the first stands for them.
     """
-    _, group = np.unique(signature, axis=0, return_inverse=True)
-    order = np.argsort(group.ravel(), kind="stable")
-    ordered = group.ravel()[order]
+    order = np.argsort(signature, kind="stable")
+    ordered = signature[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    for start, end in zip(starts, np.r_[starts[1:], len(order)], strict=True):
+    ends = np.r_[starts[1:], len(order)]
+    several = ends - starts > 1
+    for start, end in zip(starts[several], ends[several], strict=True):
         members = order[start:end].tolist()
         if len(members) <= _LARGE:
             yield from combinations(members, 2)

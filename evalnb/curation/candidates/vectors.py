@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from evalnb.cases import Case
 
-__all__ = ["Nearest", "case_text", "gram_sets", "nearest", "tfidf"]
+__all__ = ["Nearest", "case_text", "gram_sets", "mixed", "nearest", "tfidf"]
 
 _GRAMS = (3, 5)
-_FEATURES = 2**20
+_BITS = 20
+_MASK = (1 << _BITS) - 1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _PART = 2_000
 
 
@@ -46,19 +48,36 @@ def gram_sets(texts: Sequence[str]) -> Any:
     Texts are compared as keywords are: whatever their case, spacing and form of letters. A text
     shorter than three signs is padded with spaces, so that none is without grams.
     """
-    from sklearn.feature_extraction.text import HashingVectorizer
+    from scipy.sparse import csr_matrix
 
-    vectorizer = HashingVectorizer(
-        analyzer="char",
-        ngram_range=_GRAMS,
-        n_features=_FEATURES,
-        binary=True,
-        norm=None,
-        alternate_sign=False,
-        preprocessor=_prepared,
-        dtype=np.float32,
-    )
-    return vectorizer.transform(texts)
+    prepared = [_prepared(text) for text in texts]
+    lengths = np.array([len(text) for text in prepared], dtype=np.int64)
+    signs = np.frombuffer("".join(prepared).encode("utf-32-le", "replace"), dtype=np.uint32)
+    text_of = np.repeat(np.arange(len(prepared)), lengths)
+    parts = [_keys(signs, text_of, n) for n in range(_GRAMS[0], _GRAMS[1] + 1)]
+    keys = np.sort(np.concatenate(parts))
+    keys = keys[np.r_[True, keys[1:] != keys[:-1]]] if len(keys) else keys
+    counts = np.bincount(keys >> _BITS, minlength=len(prepared))
+    starts = np.r_[0, np.cumsum(counts)]
+    ones = np.ones(len(keys), dtype=np.float32)
+    shape = (len(prepared), 1 << _BITS)
+    return csr_matrix((ones, (keys & _MASK).astype(np.int32), starts.astype(np.int32)), shape)
+
+
+def mixed(values: np.ndarray) -> np.ndarray:
+    """Spread numbers evenly over 64 bits.
+
+    References
+    ----------
+    The finalizer of splitmix64: Steele, Lea & Flood (2014), Fast splittable pseudorandom number
+    generators, doi:10.1145/2714064.2660195.
+    """
+    found = values * _GOLDEN
+    found ^= found >> np.uint64(30)
+    found *= np.uint64(0xBF58476D1CE4E5B9)
+    found ^= found >> np.uint64(27)
+    found *= np.uint64(0x94D049BB133111EB)
+    return found ^ (found >> np.uint64(31))
 
 
 def tfidf(*several: Sequence[str]) -> list[Any]:
@@ -67,7 +86,7 @@ def tfidf(*several: Sequence[str]) -> list[Any]:
     from sklearn.feature_extraction.text import TfidfTransformer
 
     sets = [gram_sets(texts) for texts in several]
-    if not sum(part.shape[0] for part in sets):
+    if not any(part.shape[0] for part in sets):
         return sets
     weights = TfidfTransformer().fit(vstack(sets))
     return [weights.transform(part) if part.shape[0] else part for part in sets]
@@ -90,6 +109,17 @@ def nearest(vectors: Any, others: Any) -> Nearest:
         position[start : start + _PART] = near.argmax(axis=1)
         similarity[start : start + _PART] = near.max(axis=1)
     return Nearest(position, np.clip(similarity, 0, 1))
+
+
+def _keys(signs: np.ndarray, text_of: np.ndarray, n: int) -> np.ndarray:
+    """Return a number for each n-gram: the position of its text, then its hash."""
+    n_grams = max(len(signs) - n + 1, 0)
+    hashed = np.full(n_grams, n, dtype=np.uint64)
+    for place in range(n):
+        hashed = mixed(hashed ^ signs[place : place + n_grams].astype(np.uint64))
+    first, last = text_of[:n_grams], text_of[n - 1 :][:n_grams]
+    short = (hashed & np.uint64(_MASK)).astype(np.int64)
+    return ((first << _BITS) | short)[first == last]
 
 
 def _prepared(text: str) -> str:
