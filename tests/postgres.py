@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.requirements import require
 
@@ -36,18 +36,18 @@ def postgres() -> Iterator[str]:
         secret.write_text(_PASSWORD)
         secret.chmod(0o644)
         data, port = folder / "data", _free_port()
-        quiet = {"check": True, "capture_output": True, "cwd": folder}
-        make = [programs / "initdb", "-D", data, "-U", _USER, "--auth=scram-sha-256"]
-        subprocess.run([*as_user, *make, f"--pwfile={secret}", "--no-sync"], **quiet)  # type: ignore[call-overload]
+        quiet: dict[str, Any] = {"check": True, "capture_output": True, "cwd": folder}
+        make: list[Any] = [programs / "initdb", "-D", data, "-U", _USER, "--auth=scram-sha-256"]
+        subprocess.run([*as_user, *make, f"--pwfile={secret}", "--no-sync"], **quiet)
         options = f"-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories={folder}"
-        control = [*as_user, programs / "pg_ctl", "-D", data, "-w"]
+        control: list[Any] = [*as_user, programs / "pg_ctl", "-D", data, "-w"]
         log = folder / "log"
-        start = ["-o", options, "-l", log, "-t", "60", "start"]
+        start: list[Any] = ["-o", options, "-l", log, "-t", "60", "start"]
         subprocess.run([*control, *start], check=True, cwd=folder, stdout=subprocess.DEVNULL)
         try:
             yield f"postgresql+psycopg://{_USER}:{_PASSWORD}@127.0.0.1:{port}/postgres"
         finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], **quiet)  # type: ignore[call-overload]
+            subprocess.run([*control, "-m", "immediate", "stop"], **quiet)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -11,6 +11,10 @@ from .candidates.strata import sample_stratified as sample_stratified
 from .candidates.struggling import find_struggling as find_struggling
 from .candidates.surprising import find_surprising as find_surprising
 from .candidates.uniform import sample_uniform as sample_uniform
+from .coverage import Coverage as Coverage
+from .coverage import describe_coverage as describe_coverage
+from .coverage import golden_coverage as golden_coverage
+from .coverage import text_drift as text_drift
 from .exchange import respond as respond
 from .exchange import state_of as state_of
 from .form import LabelForm as LabelForm

@@ -119,7 +119,8 @@ def _keys(signs: np.ndarray, text_of: np.ndarray, n: int) -> np.ndarray:
         hashed = mixed(hashed ^ signs[place : place + n_grams].astype(np.uint64))
     first, last = text_of[:n_grams], text_of[n - 1 :][:n_grams]
     short = (hashed & np.uint64(_MASK)).astype(np.int64)
-    return ((first << _BITS) | short)[first == last]
+    keys: np.ndarray = ((first << _BITS) | short)[first == last]
+    return keys
 
 
 def _prepared(text: str) -> str:

@@ -130,4 +130,4 @@ def describe_redaction(redaction: Redaction) -> list[str]:
 
 def _conversations(logs: pd.DataFrame) -> list[tuple[str, Sequence[int]]]:
     groups = logs.groupby("conversation_id", sort=False, observed=True).indices
-    return [(str(name), numbers.tolist()) for name, numbers in groups.items()]
+    return [(str(name), list(map(int, numbers))) for name, numbers in groups.items()]

@@ -205,8 +205,8 @@ def test_gains_by_hand_and_undefined() -> None:
     assert found["estimate"].fillna(9).tolist() == [0.25, 9, 9, 0.5]
     assert found["reason"].fillna("").tolist() == ["", "too_few", "too_few", ""]
     assert found["n_left_out"].tolist() == [0, 0, 0, 1]
-    assert found.loc[0, "ci_low"] < 0.25 < found.loc[0, "ci_high"]
-    assert found.loc[0, ["share_picked", "share_all"]].tolist() == [0.75, 0.5]
+    assert found["ci_low"].iloc[0] < 0.25 < found["ci_high"].iloc[0]
+    assert found[["share_picked", "share_all"]].iloc[0].tolist() == [0.75, 0.5]
     # Everything in one cluster says nothing of another draw.
     together = sampler_gains({"p": picks["p"]}, outcomes.assign(cluster=1))
     assert together.loc[0, "reason"] == "too_few"
@@ -233,7 +233,7 @@ def test_on_real_conversations_of_an_agent_no_gain_is_presumed() -> None:
     """tau-bench airline, feedback (the reward) left out: 25 of 50 fail. Hand-overs there succeed
     more often than not, so that looking for struggle finds fewer failures than chance."""
     logs = load_taubench_airline()
-    bare = logs.assign(feedback=pd.NA, feedback_raw=pd.NA)
+    bare = logs.assign(feedback=None, feedback_raw=None)
     whole = logs.drop_duplicates("conversation_id")
     outcomes = whole[["conversation_id"]].assign(
         failed=whole["feedback"] == -1, cluster=whole["task"]

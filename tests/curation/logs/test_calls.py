@@ -240,11 +240,11 @@ def test_spans_in_older_and_newer_conventions_with_feedback(tmp_path: Path) -> N
     ]
     assert logs["feedback"].dropna().tolist() == [-1]
     assert logs["latency_ms"].dropna().tolist() == [250.0, 1500.0]
-    assert "traced without" in read_damaged(tmp_path / "side.jsonl").loc[0, "problem"]
+    assert "traced without" in read_damaged(tmp_path / "side.jsonl")["problem"].iloc[0]
 
 
 def test_langfuse_by_schedule_and_by_button(tmp_path: Path) -> None:
-    root = {"id": "o1", "trace_id": "t1", "session_id": "s1", "type": "SPAN", "parent_observation_id": None, "start_time": "2026-03-01T10:00:00Z", "end_time": "2026-03-01T10:00:02Z", "input": '{"question": "Refund?"}', "output": "Yes."}  # fmt: skip
+    root: dict[str, Any] = {"id": "o1", "trace_id": "t1", "session_id": "s1", "type": "SPAN", "parent_observation_id": None, "start_time": "2026-03-01T10:00:00Z", "end_time": "2026-03-01T10:00:02Z", "input": '{"question": "Refund?"}', "output": "Yes."}  # fmt: skip
     generations = [
         {"id": f"g{n}", "trace_id": "t1", "session_id": "s1", "type": "GENERATION", "parent_observation_id": "o1", "start_time": f"2026-03-01T10:00:0{n}Z", "input": "internal", "output": "internal", "provided_model_name": "m-1", "usage_details": {"input": 10, "output": n}}
         for n in (1, 2)
@@ -258,7 +258,7 @@ def test_langfuse_by_schedule_and_by_button(tmp_path: Path) -> None:
     write(tmp_path / "observations_v2.jsonl", [button, generations[1], root, generations[0]])
     write(tmp_path / "scores.jsonl", scores)
     logs = read_logs(tmp_path)
-    expected = [
+    expected: list[dict[str, Any]] = [
         {"role": "user", "text": "Refund?", "at": "2026-03-01T10:00:00.000+00:00"},
         {"role": "assistant", "text": "Yes.", "at": "2026-03-01T10:00:00.000+00:00", "model": "m-1", "input_tokens": 20, "output_tokens": 3, "latency_ms": 2000.0, "trace_id": "t1", "feedback": -1, "feedback_raw": "0"},
         {"role": "user", "text": "When?", "at": "2026-03-01T10:05:00.000+00:00"},

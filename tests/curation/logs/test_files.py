@@ -22,7 +22,7 @@ from evalnb.errors import InputError
 from evalnb.frames import LOGS
 
 DATA = Path(__file__).parents[2] / "data" / "logs"
-SAID = [
+SAID: list[dict[str, Any]] = [
     {"conversation_id": "b", "role": "customer", "text": "Hello, \"there\"", "at": "2026-03-01T10:00:00Z", "feedback": None},
     {"conversation_id": "b", "role": "bot", "text": "Good\nmorning", "at": "2026-03-01T10:00:01Z", "feedback": "thumbs_up"},
     {"conversation_id": "a", "role": "user", "text": "こんにちは, 日本", "at": "2026-03-01T11:00:00+02:00", "feedback": None},
@@ -131,7 +131,7 @@ def test_a_conversation_a_record_with_its_outcome_as_feedback(tmp_path: Path) ->
             {"role": "assistant", "content": [{"type": "text", "text": "Ist "}, {"type": "text", "text": "storniert."}]},
         ],
     }  # fmt: skip
-    mapping = {
+    mapping: dict[str, str | Column] = {
         "conversation_id": "id",
         "language": "meta.lang",
         "feedback": Column("reward", {0: -1, 1: 1}),
@@ -162,7 +162,7 @@ def test_nested_fields_of_parquet(tmp_path: Path) -> None:
     pd.DataFrame(records).to_parquet(tmp_path / "l.parquet")
     mapping = {"conversation_id": "meta.chat", "role": "who", "text": "what", "at": "when"}
     logs = read_logs(tmp_path / "l.parquet", mapping)
-    assert logs.loc[0, ["conversation_id", "role", "text", "at"]].tolist() == [
+    assert logs[["conversation_id", "role", "text", "at"]].iloc[0].tolist() == [
         "c1",
         "user",
         "Hi",
@@ -217,7 +217,7 @@ def test_damaged_lines_are_counted_and_kept_and_the_rest_is_read(tmp_path: Path)
         logs = read_logs(bad, damaged=side)
     assert_frame_equal(logs[logs["conversation_id"] != "c"], READ)
     assert logs.loc[3, "text"] == "late"
-    assert pd.isna(logs.loc[3, "at"])
+    assert logs["at"].isna().tolist() == [False, False, False, True]
     kept = read_damaged(side)
     assert kept["kept"].tolist().count(True) == 1
     said = "\n".join(kept["problem"])
