@@ -43,6 +43,9 @@ from .redaction.redacting import redact as redact
 from .redaction.redactor import Redactor as Redactor
 from .redaction.redactor import redactor_of as redactor_of
 from .redaction.spans import Span as Span
+from .review import describe_review as describe_review
+from .review import past_states as past_states
+from .review import review_cases as review_cases
 from .samples import describe_sample as describe_sample
 from .samples import read_sample as read_sample
 from .samples import sample_id as sample_id
