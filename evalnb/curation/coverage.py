@@ -103,14 +103,14 @@ def golden_coverage(logs: pd.DataFrame, cases: Iterable[Case], *, seed: int = 0)
         _rate("kinds_without_case", lack, len(leaders), 0, "wilson"),
         unseen_kinds(counts),
     ]
-    names = [row["conversation_id"] for row in said]
+    said_by = [row["conversation_id"] for row in said]
     far = np.flatnonzero(is_far).tolist()
     ids = [cases[near.position[k]].id if cases else None for k in far]
-    texts = {names[k]: asked(said[k]) for k in far}
+    texts = {said_by[k]: asked(said[k]) for k in far}
     return Coverage(
         METRICS.check(pd.concat(metrics)[list(METRICS.columns)]),
         _missing(texts, n, seed),
-        _far(names, far, ids, near.similarity),
+        _far(said_by, far, ids, near.similarity),
     )
 
 
@@ -141,8 +141,7 @@ def text_drift(golden: Sequence[str], traffic: Sequence[str], *, seed: int = 0) 
 
     n = len(golden) + len(traffic)
     if min(len(golden), len(traffic)) < 2 * _FOLDS:
-        row = METRICS.build([{"metric": "auc", "n": n, "reason": "too_few"}])
-        return row.assign(p_value=pd.Series([pd.NA], dtype="Float64"), terms_traffic=[[]], terms_golden=[[]])  # fmt: skip
+        return _auc_row({"n": n, "reason": "too_few"}, None, [], [])
     labels = np.r_[np.zeros(len(golden), dtype=int), np.ones(len(traffic), dtype=int)]
     vectorizer = TfidfVectorizer(sublinear_tf=True)
     vectors = vectorizer.fit_transform([*golden, *traffic])
@@ -153,11 +152,11 @@ def text_drift(golden: Sequence[str], traffic: Sequence[str], *, seed: int = 0) 
     model = LogisticRegression(class_weight="balanced", solver="liblinear").fit(vectors, labels)
     order = np.argsort(model.coef_[0], kind="stable")
     terms = vectorizer.get_feature_names_out()
-    row = METRICS.build([{"metric": "auc", "estimate": found, "n": n, "method": "out of fold"}])
-    return row.assign(
-        p_value=pd.Series([(hits + 1) / (_PERMUTATIONS + 1)], dtype="Float64"),
-        terms_traffic=[[str(term) for term in terms[order[::-1][:_TERMS]]]],
-        terms_golden=[[str(term) for term in terms[order[:_TERMS]]]],
+    return _auc_row(
+        {"estimate": found, "n": n, "method": "out of fold"},
+        (hits + 1) / (_PERMUTATIONS + 1),
+        [str(term) for term in terms[order[::-1][:_TERMS]]],
+        [str(term) for term in terms[order[:_TERMS]]],
     )
 
 
@@ -183,6 +182,16 @@ def describe_coverage(coverage: Coverage) -> list[str]:
         for row in to_records(coverage.missing)
     ]
     return lines
+
+
+def _auc_row(
+    row: dict[str, Any], p_value: float | None, traffic: list[str], golden: list[str]
+) -> pd.DataFrame:
+    return METRICS.build([{"metric": "auc", **row}]).assign(
+        p_value=pd.Series([p_value], dtype="Float64"),
+        terms_traffic=pd.Series([traffic], dtype="object"),
+        terms_golden=pd.Series([golden], dtype="object"),
+    )
 
 
 def _auc(vectors: Any, labels: np.ndarray, seed: int) -> float:
