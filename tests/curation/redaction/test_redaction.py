@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,20 @@ def test_names_where_a_spacy_model_is_there(tmp_path: Path) -> None:
     spacy.blank("de").to_disk(tmp_path / "blank")
     with pytest.raises(InputError, match="finds no names"):
         redactor_of(model=tmp_path / "blank")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["!#$a", "a.", "a@", "a:", "https://a?", "password ", "-----BEGIN PRIVATE KEY-----", "a+"],
+)
+def test_hostile_text_takes_no_more_than_its_length(piece: str) -> None:
+    """A pattern that goes back and forth would take minutes, or give up and leave all in sight."""
+    redactor = redactor_of()
+    text = f"{piece * (40_000 // len(piece))} ada@example.org"
+    started = time.process_time()
+    found = redactor.find(text)
+    assert time.process_time() - started < 10
+    assert text[found[-1].start :].endswith("ada@example.org")
 
 
 def test_nothing_is_fetched(tmp_path: Path) -> None:
