@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.benchmarks import faults, imports, judging, kills, labelling, live, replay, scale
+from tests.benchmarks import (
+    curation,
+    faults,
+    imports,
+    judging,
+    kills,
+    labelling,
+    live,
+    redaction,
+    replay,
+    scale,
+)
 from tests.benchmarks.figures import report
 
 if __name__ == "__main__":
@@ -15,4 +26,6 @@ if __name__ == "__main__":
         kills.measure,
         judging.measure,
         labelling.measure,
+        curation.measure,
+        redaction.measure,
     )
