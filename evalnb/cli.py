@@ -772,6 +772,27 @@ def prune(
     )
 
 
+@golden_app.command()
+def review(
+    suite: Suite,
+    results: ResultsRoot = None,
+    older_than: Annotated[str, typer.Option(help="An age, such as 180d or 26w.")] = "180d",
+    as_of: AsOf = None,
+) -> None:
+    """List cases that are stale, never or always fail or repeat others, with a proposal each."""
+    golden = evalnb.read_golden(suite)
+    found = curation.review_cases(
+        golden,
+        evalnb.suite_ages(golden, _day(as_of)),
+        curation.past_states(golden, results),
+        older_than_days=evalnb.days_of(older_than),
+    )
+    for line in curation.describe_review(found, golden):
+        _say(_printable(line))
+    if found["finding"].eq("leak").any():
+        raise InputError("a case is in dev and in holdout: the holdout says nothing any more")
+
+
 @local_app.command()
 def fetch() -> None:
     """Get the weights of the local model, once."""

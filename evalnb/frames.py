@@ -26,6 +26,7 @@ __all__ = [
     "CASES",
     "DECISION",
     "LABELS",
+    "LOGS",
     "METRICS",
     "MISSES",
     "OUTPUTS",
@@ -664,6 +665,35 @@ PHRASES = FrameSchema(
 share of a case's answers that hold it, `difference` is second minus first with a 95% interval,
 `n_changed` counts the cases whose share differs. `p_adjusted` is among all phrases that were tried.
 `folded` lists phrases whose change is a part of this one, `examples` ids of cases that show it.
+"""
+
+LOGS = FrameSchema(
+    "logs",
+    {
+        "conversation_id": "string",
+        "turn": "Int64",
+        "at": "string",
+        "role": "string",
+        "text": "string",
+        "language": "string",
+        "category": "string",
+        "feedback": "Int64",
+        "escalated": "boolean",
+        "model": "string",
+        "input_tokens": "Int64",
+        "output_tokens": "Int64",
+        "latency_ms": "Float64",
+        "trace_id": "string",
+        "feedback_raw": "string",
+    },
+    key=("conversation_id", "turn"),
+)
+"""A row a message of production, in the order of its conversation.
+
+`turn` counts the messages of a conversation from 1, `at` is in UTC. `role` is `user`, `assistant`,
+`system`, `tool_call` (its text is a JSON object with `name` and `arguments`) or `tool_result`.
+`feedback` is -1, 0 or 1 and stands at the message that it was given to, or at all where it was
+given to the conversation; `feedback_raw` is what the log says. Texts are untrusted.
 """
 
 

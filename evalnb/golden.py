@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import to_json
 
 from evalnb.cases import FIELDS, Case
@@ -36,6 +37,7 @@ __all__ = [
     "JudgingSettings",
     "LiveSettings",
     "ProbeSettings",
+    "RedactionSettings",
     "RetrievalSettings",
     "SuiteSettings",
     "case_content",
@@ -137,6 +139,28 @@ class RetrievalSettings(BaseModel):
     """How many of the first passages count."""
 
 
+class RedactionSettings(BaseModel):
+    """What else must not be seen in logs, `[redaction]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    patterns: dict[
+        Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,40}$")],
+        Annotated[str, Field(min_length=1)],
+    ] = {}
+    """Kind to regular expression, such as `ORDER = 'B-[0-9]{6}'`: a match becomes `<ORDER_1>`."""
+
+    @field_validator("patterns")
+    @classmethod
+    def _check_patterns(cls, patterns: dict[str, str]) -> dict[str, str]:
+        for kind, pattern in patterns.items():
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{kind} is no regular expression: {error}") from error
+        return patterns
+
+
 class SuiteSettings(BaseModel):
     """The settings of a suite, `suite.toml`."""
 
@@ -172,6 +196,7 @@ class SuiteSettings(BaseModel):
     probes: ProbeSettings = ProbeSettings()
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
+    redaction: RedactionSettings = RedactionSettings()
 
     @property
     def fingerprint(self) -> str:

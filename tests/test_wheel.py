@@ -74,8 +74,8 @@ def test_the_wheel_carries_what_runs_and_no_more(tmp_path: Path) -> None:
         if path.is_file()
     }
     data = [name for name in names if name.startswith("evalnb/datasets/")]
-    assert sum(name.endswith(".gz") for name in data) == 17
-    assert sum("/licences/" in name for name in data) == 5
+    assert sum(name.endswith(".gz") for name in data) == 18
+    assert sum("/licences/" in name for name in data) == 6
     assert "evalnb/datasets/README.md" in names
     assert "evalnb/py.typed" in names
     assert "evalnb/__init__.pyi" in names

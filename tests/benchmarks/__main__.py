@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.benchmarks import (
+    curation,
     faults,
     imports,
     judging,
@@ -12,6 +13,7 @@ from tests.benchmarks import (
     live,
     phrases,
     phrases_power,
+    redaction,
     replay,
     scale,
 )
@@ -30,4 +32,6 @@ if __name__ == "__main__":
         kappa.measure,
         phrases.measure,
         phrases_power.measure,
+        curation.measure,
+        redaction.measure,
     )

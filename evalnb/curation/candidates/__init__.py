@@ -1,0 +1,1 @@
+"""Candidates for a golden set: which conversations to look at, and why."""

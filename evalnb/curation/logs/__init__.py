@@ -1,0 +1,1 @@
+"""Production logs of any usual form, read into the logs frame."""
