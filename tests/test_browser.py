@@ -137,3 +137,26 @@ def test_the_stop_button_stops_a_live_run_and_the_next_one_goes_on(
     assert outside == []
     (run,) = (folder for folder in (project / "results" / "shop").iterdir() if folder.is_dir())
     assert json.loads((run / "run.json").read_text())["n_responses_resumed"] == 10
+
+
+def test_answers_of_two_systems_are_gone_through_by_keys(project: Path, tmp_path: Path) -> None:
+    with (
+        jupyterlab(project, tmp_path / "state") as url,
+        open_notebook(url.format(path="notebooks/compare.ipynb")) as (page, outside),
+    ):
+        assert page.evaluate(RUN_ALL)
+        listed = page.locator("select[multiple], select[size]").last
+        listed.wait_for()
+        choices = listed.locator("option").all_inner_texts()
+        shown = page.locator(".jp-OutputArea-output:has(select) .evalnb-beside").last
+        shown.wait_for()
+        first = shown.inner_text()
+        assert choices[0].split(",")[0] in first
+        listed.focus()
+        page.keyboard.press("ArrowDown")
+        page.wait_for_function(
+            "before => [...document.querySelectorAll('.evalnb-beside')].at(-1).innerText !== before",
+            arg=first,
+        )
+        assert choices[1].split(",")[0] in shown.inner_text()
+    assert outside == []

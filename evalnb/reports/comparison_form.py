@@ -85,6 +85,8 @@ def chooser(comparison: Comparison, which: Which = "changed", member: str = "") 
     """
     from ipywidgets import HTML, Dropdown, HBox, Select, VBox
 
+    from evalnb.reports.key_guard import KeyGuard
+
     kinds = Dropdown(options=get_args(Which), value=which, description="Show")
     names = CaseChoice(comparison).slices
     if member and member not in names:
@@ -109,7 +111,7 @@ def chooser(comparison: Comparison, which: Which = "changed", member: str = "") 
     slices.observe(relist, "value")
     listed.observe(reopen, "value")
     relist()
-    return VBox([HBox([kinds, slices]), listed, shown])
+    return VBox([HBox([kinds, slices]), listed, shown, KeyGuard()])
 
 
 def _state(state: Any) -> str:

@@ -255,7 +255,9 @@ def _said(row: Mapping[str, Any]) -> str:
 _STYLE = (
     "<style>.evalnb-beside{border-collapse:collapse}"
     ".evalnb-beside caption{text-align:left;font-weight:bold;padding:4px 8px}"
-    ".evalnb-beside th,.evalnb-beside td{vertical-align:top;text-align:left;padding:4px 8px;"
+    # JupyterLab's own rule for cells is the more specific one.
+    ".evalnb-beside th,.evalnb-beside td{text-align:left!important}"
+    ".evalnb-beside th,.evalnb-beside td{vertical-align:top;padding:4px 8px;"
     "max-width:32em;overflow-wrap:anywhere;white-space:pre-wrap}"
     ".evalnb-beside thead th{border-bottom:1px solid currentColor}"
     ".evalnb-beside del{background:#f9d9cf;color:#222}"

@@ -24,7 +24,7 @@ def test_an_answer_is_opened_with_both_texts_and_all_reasons(comparison: Compari
 
 def test_the_widget_lists_what_is_chosen_and_opens_it(comparison: Comparison) -> None:
     box = chooser(comparison)
-    (kinds, slices), (listed, shown) = box.children[0].children, box.children[1:]
+    (kinds, slices), (listed, shown) = box.children[0].children, box.children[1:3]
     assert len(listed.options) == len(CaseChoice(comparison).cases)
     before = shown.value
     listed.value = 1
