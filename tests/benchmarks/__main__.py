@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.benchmarks import faults, imports, judging, kills, live, replay, scale
+from tests.benchmarks import (
+    faults,
+    gate_statistics,
+    imports,
+    judging,
+    kills,
+    live,
+    operating_characteristics,
+    replay,
+    scale,
+)
 from tests.benchmarks.figures import report
 
 if __name__ == "__main__":
@@ -14,4 +24,6 @@ if __name__ == "__main__":
         faults.measure,
         kills.measure,
         judging.measure,
+        gate_statistics.measure,
+        operating_characteristics.measure,
     )
