@@ -23,6 +23,7 @@ import typer
 from typer.core import TyperGroup
 
 import evalnb
+from evalnb import curation
 from evalnb.errors import EvalnbError, InputError
 from evalnb.places import place, shown_from_here
 
@@ -488,6 +489,46 @@ def cassettes(
             raise InputError("nothing was pruned: some cases cannot be replayed to their end")
         recorded.remove(unused)
         _say(f"{len(unused)} deleted")
+
+
+@app.command()
+def sample_for_rating(
+    suite: Suite,
+    n: Annotated[int, typer.Option("--n", min=1, help="How many answers people are to rate.")] = 50,
+    by: Annotated[
+        Literal["random", "judge_score"],
+        typer.Option(help="All with one chance, or some of each level that a judge gave."),
+    ] = "random",
+    scorer: Annotated[
+        str | None, typer.Option(help="Whose levels, such as rubric, where several judges scored.")
+    ] = None,
+    run: Annotated[
+        str,
+        typer.Option(
+            metavar="RUN",
+            help="A run's id or folder, or baseline; the newest run by default, else the baseline.",
+        ),
+    ] = "",
+    seed: Annotated[int, typer.Option(help="Another one is another draw.")] = 0,
+    holdout: Annotated[
+        bool, typer.Option("--holdout", help="Draw from holdout cases, too; who rates sees them.")
+    ] = False,
+    results: ResultsRoot = None,
+) -> None:
+    """Draw answers for people to rate, with known chances."""
+    golden = evalnb.read_golden(_folder(suite))
+    rated = curation.find_outputs(golden, run, results)
+    drawn_from = rated if holdout else curation.without_holdout(golden, rated)
+    sample = curation.sample_for_rating(
+        drawn_from.outputs, drawn_from.scores, n=n, by=by, scorer=scorer, seed=seed
+    )
+    path = curation.write_sample(golden, sample)
+    source = "the baseline" if rated.folder is None else f"run {rated.name}"
+    _say(f"{golden.settings.name}: from {source}")
+    for line in curation.describe_sample(sample):
+        _say(_printable(f"  {line}"))
+    _say(f"  {shown_from_here(path)}")
+    _say(f'  To label, open notebooks/label.ipynb with sample = "{path.stem}"')
 
 
 @baseline_app.command()

@@ -1,0 +1,25 @@
+# ruff: noqa: TID252 - lazy_loader reads relative imports alone
+from .items import Item as Item
+from .items import items_to_rate as items_to_rate
+from .items import pairs_to_rate as pairs_to_rate
+from .labelling import Labelling as Labelling
+from .labelling import Progress as Progress
+from .labels import append_label as append_label
+from .labels import label_path as label_path
+from .labels import read_labels as read_labels
+from .opening import describe_labelling as describe_labelling
+from .opening import open_labelling as open_labelling
+from .outputs import RatedRun as RatedRun
+from .outputs import find_outputs as find_outputs
+from .outputs import with_holdout as with_holdout
+from .outputs import without_holdout as without_holdout
+from .samples import describe_sample as describe_sample
+from .samples import read_sample as read_sample
+from .samples import sample_id as sample_id
+from .samples import write_sample as write_sample
+from .sampling import Sample as Sample
+from .sampling import sample_for_rating as sample_for_rating
+from .scales import Option as Option
+from .scales import Scale as Scale
+from .scales import scale_of as scale_of
+from .scales import suite_scales as suite_scales
