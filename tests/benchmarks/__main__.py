@@ -5,12 +5,14 @@ from __future__ import annotations
 from tests.benchmarks import (
     curation,
     faults,
+    gate_statistics,
     imports,
     judging,
     kappa,
     kills,
     labelling,
     live,
+    operating_characteristics,
     phrases,
     phrases_power,
     redaction,
@@ -34,4 +36,6 @@ if __name__ == "__main__":
         phrases_power.measure,
         curation.measure,
         redaction.measure,
+        gate_statistics.measure,
+        operating_characteristics.measure,
     )
