@@ -26,6 +26,7 @@ from .comparing import Comparison as Comparison
 from .comparing import compare as compare
 from .comparing import open_comparison as open_comparison
 from .corrected import corrected_scores as corrected_scores
+from .corrected import labels_of_samples as labels_of_samples
 from .costs import monthly_usd as monthly_usd
 from .costs import usage_by_model as usage_by_model
 from .counting import count_tokens as count_tokens

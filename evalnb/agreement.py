@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 USABLE, STRONG = 0.6, 0.8
+_FEWEST = 20  # below so many labels an axis nothing is said of its judge
 """What the lower end of kappa's interval must reach."""
 
 _Z_975 = 1.959963984540054
@@ -306,6 +307,9 @@ def _decision(
     reached = 1.0 if pd.isna(high) else high
     above = {"revise": ("usable", USABLE), "usable": ("strong", STRONG)}.get(grade)
     if above is None or pd.isna(row["estimate"]) or reached < above[1]:
+        if grade == "revise" and row["n"] < _FEWEST:  # nothing is known yet
+            known = {"next_grade": "usable", "threshold": USABLE}
+            return {**row, "decision": grade, **known, "more_labels": _FEWEST - int(row["n"])}
         return {**row, "decision": grade}
     more = _more_labels(row, above[1])
     return {

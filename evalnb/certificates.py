@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from evalnb.errors import InputError, Problem
 from evalnb.jsontext import JsonProblem, parse_json, write_atomically
+from evalnb.stats.kappa import agreement_grade
 from evalnb.validation import validation_problems
 
 if TYPE_CHECKING:
@@ -42,8 +51,10 @@ COUNTING_GRADES = frozenset({"usable", "strong"})
 
 _FORMAT = 1
 _FILE = "certificates.json"
+_GRADES = ("revise", "usable", "strong")
+_MOST_DAYS = 366
 _ATTACKS, _CONFLICTS = "success_rate", "conflict_rate"
-_REMEDY = "Restore it from git, or certify the judge anew with `evalnb certify`."
+_REMEDY = "Restore it from git, or delete it and certify the judges anew with `evalnb certify`."
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Share = Annotated[float, Field(ge=-1, le=1)]
@@ -67,6 +78,17 @@ class AxisEvidence(BaseModel):
     method: Text
     reason: Text | None = None
     """Why there is no estimate."""
+
+    @model_validator(mode="after")
+    def _check_grade(self) -> Self:
+        earned = agreement_grade(self.ci_low, self.ci_high)
+        if _GRADES.index(self.grade) > _GRADES.index(earned):
+            raise PydanticCustomError(
+                "grade",
+                "has the grade `{grade}`, and its interval is worth `{earned}`. Certify anew.",
+                {"grade": self.grade, "earned": earned},
+            )
+        return self
 
     @property
     def figures(self) -> str:
@@ -132,6 +154,16 @@ class Certificate(BaseModel):
     """Scorer to what was found of it."""
     probes: list[ProbeEvidence] = []
     """What sways the judge, as far as it was probed."""
+
+    @model_validator(mode="after")
+    def _check_days(self) -> Self:
+        if (self.expires - self.issued).days > _MOST_DAYS:
+            raise PydanticCustomError(
+                "expires",
+                "holds for more than {most} days after it was issued. Certify anew.",
+                {"most": _MOST_DAYS},
+            )
+        return self
 
 
 class _File(BaseModel):

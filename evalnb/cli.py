@@ -472,7 +472,7 @@ def check(suite: Suite) -> None:
     ages = evalnb.case_ages(golden, datetime.now(UTC).date())
     warnings += [*evalnb.suite_warnings(golden, baseline), *evalnb.age_warnings(ages)]
     if golden.folder:
-        warnings += _judge_warnings(golden)
+        warnings += [*_judge_warnings(golden), *_label_warnings(golden)]
     for warning in warnings:
         _say(f"  warning: {_printable(warning)}")
 
@@ -831,6 +831,13 @@ def _judge_warnings(golden: evalnb.GoldenSet) -> list[str]:
     """Hold the judges against the suite; say what to know of them before they are asked."""
     models = [getattr(system, "model", None) for system in evalnb.suite_systems(golden)]
     return evalnb.describe_judges(evalnb.Judging(golden).judges, filter(None, models))
+
+
+def _label_warnings(golden: evalnb.GoldenSet) -> list[str]:
+    """Say which lines of the label files count for nothing."""
+    _, _, problems = evalnb.labels_of_samples(golden)
+    evalnb.read_certificates(golden)
+    return [str(problem) for problem in problems]
 
 
 def _forecast(

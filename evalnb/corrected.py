@@ -13,6 +13,7 @@ import pandas as pd
 from evalnb.curation.labels import read_labels
 from evalnb.curation.samples import samples_of
 from evalnb.frames import LABELS, METRICS, FrameSchema, to_records
+from evalnb.holdout import holdout_cases
 from evalnb.places import is_remote
 from evalnb.stats.corrected_means import corrected_mean
 from evalnb.stats.correction import corrected_pass_rate
@@ -55,6 +56,7 @@ def corrected_by_labels(golden: GoldenSet, scores: pd.DataFrame) -> pd.DataFrame
     Returns
     -------
     as `corrected_scores` gives it; no rows where there are no labels, or the suite is at a URL
+        Where no holdout case has a label, all of it is about the others: those that were drawn from.
         The warning `unreadable_labels` says that lines of the label files count for nothing.
 
     Raises
@@ -63,6 +65,9 @@ def corrected_by_labels(golden: GoldenSet, scores: pd.DataFrame) -> pd.DataFrame
         If the labels cannot be read, or a sample for rating is gone or damaged.
     """
     labels, samples, problems = labels_of_samples(golden)
+    hidden = holdout_cases(golden)
+    if not labels["case_id"].isin(hidden).any():  # then they could not be drawn
+        scores = scores[~scores["case_id"].isin(hidden)]
     found = corrected_scores(scores, labels, samples, golden.settings.judging)
     return CORRECTED.build(
         _warned(row, _UNREADABLE) if problems else row for row in to_records(found)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from evalnb.curation import open_labelling
 from evalnb.evaluation import evaluate
+from evalnb.golden import read_golden
 from evalnb.results import new_run_folder, write_run
 from evalnb.systems import CallableSystem
 from tests.browser import CHROMIUM, RUN_ALL, jupyterlab, open_notebook
@@ -267,6 +269,38 @@ def test_two_raters_have_files_and_orders_of_their_own(project: Path) -> None:
     assert {line["value"] for line in labels(project)} == {4}
     assert {line["value"] for line in labels(project, "scripted-ben")} == {2}
     assert len(labels(project)) == len(labels(project, "scripted-ben")) == 5
+
+
+def test_keys_meant_for_an_item_that_was_done_elsewhere_do_not_reach_the_next(
+    project: Path,
+) -> None:
+    path = notebook(project, rater="scripted-anna", axes="politeness")
+    with opened(project, path) as page:
+        item = ready(page)
+        other = open_labelling(
+            read_golden(project / "golden" / "support"), "scripted-anna", axes="politeness"
+        )
+        assert other.current is not None
+        assert other.current.id == item
+        other.label("politeness", 1)
+        other.save()
+        focus(page)
+        page.keyboard.press("5")
+        page.wait_for_selector(".evalnb-form[data-state=held]")
+        assert "Enter goes on with it" in status(page)
+        page.keyboard.press("4")
+        assert page.locator(".evalnb-form [aria-checked=true]").count() == 0
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        press(page, "2", "Enter")
+        assert [line["value"] for line in labels(project)] == [1, 2]
+
+        (project / "golden" / "support" / "labels" / "scripted-anna.jsonl").unlink()
+        page.keyboard.press("3")
+        page.wait_for_selector(".evalnb-form[data-state=error]")
+        assert "is gone, with 2 lines" in status(page)
+        page.keyboard.press("9")
+        assert status(page) == "politeness has no level 9."
 
 
 def test_everything_can_be_done_by_mouse_and_has_a_name_for_a_screen_reader(project: Path) -> None:

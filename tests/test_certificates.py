@@ -388,7 +388,7 @@ def test_a_new_certificate_stands_in_for_the_one_of_the_same_judge(tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "Restore it from git, or certify"),
+        ("{", "Restore it from git, or delete it and certify"),
         ('{"format": 2, "certificates": []}', "format"),
         ('{"format": 1}', "certificates"),
         ('{"format": 1, "certificates": [{}]}', r"certificates\.0\.judge"),
@@ -447,3 +447,31 @@ def test_a_suite_without_a_folder_has_none() -> None:
     assert read_certificates(loose) == ()
     with pytest.raises(InputError, match="only a suite has certificates"):
         write_certificate(loose, certificate())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"ci_low": 0.1}, r"has the grade `usable`, and its interval is worth `revise`"),
+        ({"ci_low": None}, r"is worth `revise`"),
+        ({"grade": "strong"}, r"has the grade `strong`, and its interval is worth `usable`"),
+    ],
+)
+def test_a_grade_is_no_better_than_its_interval(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    suite = suite_of(tmp_path)
+    path = write_certificate(suite, certificate())
+    content = json.loads(path.read_text())
+    content["certificates"][0]["axes"]["tone"].update(changes)
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=said):
+        read_certificates(suite)
+
+
+def test_a_certificate_holds_for_a_year_at_most(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path)
+    path = write_certificate(suite, certificate())
+    path.write_text(path.read_text().replace("2026-07-06", "2099-12-31"))
+    with pytest.raises(InputError, match="holds for more than 366 days"):
+        read_certificates(suite)

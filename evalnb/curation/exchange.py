@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["respond", "state_of"]
 
 _SHOWN_PROBLEMS = 5
+_STALE = "That item was done already, here or in another form: nothing was written again."
 
 
 def respond(labelling: Labelling, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,15 +38,23 @@ def respond(labelling: Labelling, message: Mapping[str, Any]) -> dict[str, Any]:
     seq : that of the message
     said : what happened, in words
     error : what was wrong; None where nothing was
+    is_stale : whether it was about an item that is not the current one any more
     state : see `state_of`
     """
-    said, error = "", None
+    said, error, is_stale = "", None, False
     try:
         labelling.catch_up()
-        said = _done(labelling, message)
+        is_stale = _is_stale(labelling, message)
+        said = _STALE if is_stale else _done(labelling, message)
     except (InputError, ValueError) as problem:
         error = str(problem)
-    return {"seq": message.get("seq"), "said": said, "error": error, "state": state_of(labelling)}
+    return {
+        "seq": message.get("seq"),
+        "said": said,
+        "error": error,
+        "is_stale": is_stale,
+        "state": state_of(labelling),
+    }
 
 
 def state_of(labelling: Labelling) -> dict[str, Any]:
@@ -79,12 +88,9 @@ def state_of(labelling: Labelling) -> dict[str, Any]:
 
 
 def _done(labelling: Labelling, message: Mapping[str, Any]) -> str:
-    act = message.get("act")
-    if act == "show":
-        return ""
-    if message.get("item") != _current_id(labelling):
-        return "That item was done already, here or in another form: nothing was written again."
-    match act:
+    match message.get("act"):
+        case "show":
+            return ""
         case "choose":
             labelling.label(message["axis"], message["answer"])
             return ""
@@ -104,9 +110,10 @@ def _done(labelling: Labelling, message: Mapping[str, Any]) -> str:
         case "undo":
             labelling.undo()
             return "Taken back: answer anew, or save as it was."
-        case _:
+        case act:
             raise ValueError(f"the form sent {act!r}, which nobody knows: run its cell again")
 
 
-def _current_id(labelling: Labelling) -> str:
-    return labelling.current.id if labelling.current else ""
+def _is_stale(labelling: Labelling, message: Mapping[str, Any]) -> bool:
+    current = labelling.current.id if labelling.current else ""
+    return message.get("act") != "show" and message.get("item") != current

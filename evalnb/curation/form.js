@@ -100,6 +100,7 @@ class Form {
     this.sent = 0;
     this.pending = new Map();
     this.isLocked = false;
+    this.isHeld = false; // another item came without the rater's doing: no key is meant for it yet
     this.state = null;
     this.draft = {};
     this.axis = 0;
@@ -188,7 +189,9 @@ class Form {
     if (isNew) this.showItem();
     this.showProgress();
     if (isMine && this.pending.size === 0) this.isLocked = false;
+    if (message.is_stale && isNew && this.itemId()) this.isHeld = true;
     if (message.error) this.say(`Not saved: ${message.error}`, "error");
+    else if (this.isHeld) this.say(`${message.is_stale ? message.said : ""} This is another item: Enter goes on with it.`, "held");
     else if (this.pending.size === 0 && (isMine || isNew)) this.say(this.words(message.said), this.itemId() ? "ready" : "done");
   }
 
@@ -206,6 +209,13 @@ class Form {
   say(text, state) {
     this.status.textContent = text;
     this.root.dataset.state = state;
+    const isUrgent = ["error", "missing", "unconfirmed", "held"].includes(state);
+    if (isUrgent && this.root.contains(document.activeElement)) this.status.scrollIntoView({ block: "nearest" });
+  }
+
+  release() {
+    this.isHeld = false;
+    this.say("", "ready");
   }
 
   // What is shown.
@@ -306,14 +316,19 @@ class Form {
     });
   }
 
+  showMarked() {
+    if (this.root.contains(document.activeElement)) this.scales.children[this.axis]?.scrollIntoView({ block: "nearest" });
+  }
+
   // What the rater does.
 
   choose(index, answer) {
-    if (this.isLocked) return;
+    if (this.isLocked || this.isHeld) return;
     const scale = this.axes()[index];
     this.draft[scale.name] = answer;
     const isRadioFocused = document.activeElement?.getAttribute("role") === "radio";
     this.mark(isRadioFocused ? index : this.after(index));
+    this.showMarked();
     this.say(this.isComplete() ? "Enter saves." : "", "choosing");
     this.send("choose", { axis: scale.name, answer });
   }
@@ -323,6 +338,10 @@ class Form {
   }
 
   doSave() {
+    if (this.isHeld) {
+      this.release();
+      return;
+    }
     if (!this.mayAct()) return;
     const open = this.axes().filter((scale) => !(scale.name in this.draft));
     if (open.length) {
@@ -338,13 +357,13 @@ class Form {
   }
 
   doUndo() {
-    if (this.isLocked || !this.state) return;
+    if (this.isLocked || this.isHeld || !this.state) return;
     if (this.state.can_undo) this.act("undo");
     else this.say("There is nothing to take back.", "missing");
   }
 
   mayAct() {
-    return !this.isLocked && this.itemId() !== "" && !this.state.is_anonymous;
+    return !this.isLocked && !this.isHeld && this.itemId() !== "" && !this.state.is_anonymous;
   }
 
   act(name, more) {
@@ -393,7 +412,7 @@ class Form {
     else if (key === "s") once(() => this.doSkip());
     else if (key === "u") once(() => this.doUndo());
     else if (key === "n") once(() => this.note.focus());
-    else if (key === "?") this.help.open = !this.help.open;
+    else if (key === "?") this.toggleHelp();
     else if (key === "Escape") this.root.focus({ preventScroll: true });
     else if (key in moves && isRadio) this.moveRadio(event.target, moves[key]);
     else if (key in moves && event.target === this.root) this.moveAxis(moves[key]);
@@ -402,14 +421,21 @@ class Form {
     event.preventDefault();
   }
 
+  toggleHelp() {
+    this.help.open = !this.help.open;
+    if (this.help.open) this.help.scrollIntoView({ block: "nearest" });
+  }
+
   chooseByKey(key) {
     const option = this.axes()[this.axis]?.options.find((one) => one.key === key);
     if (option) this.choose(this.axis, option.answer);
+    else if (this.itemId()) this.say(`${this.axes()[this.axis].name} has no level ${key}.`, "missing");
   }
 
   moveAxis(step) {
     const n = this.axes().length;
     if (n) this.mark((this.axis + step + n) % n);
+    this.showMarked();
   }
 
   moveRadio(radio, step) {

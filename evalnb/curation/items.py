@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.curation.scales import PREFERENCE
 from evalnb.frames import to_records
 from evalnb.jsontext import writable_text
+from evalnb.reports.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -239,4 +240,4 @@ def _json(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    return writable_text(text)
+    return visible(writable_text(text))

@@ -18,7 +18,7 @@ from evalnb.jsontext import parse_line
 from evalnb.validation import validation_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from evalnb.curation.label_lines import Rated
@@ -39,9 +39,12 @@ class LabelFile:
     path : need not exist yet; it is made with the first label
     actions : what was done and not taken back, in order
     taken_back : what the last line took back; None where it did something else
+    levels : axis to the values that a label of one output may have; others are a problem of their line, and axes
+        that are not named may have any
     """
 
     path: Path
+    levels: Mapping[str, Collection[float]] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
     taken_back: Action | None = None
     _problems: list[Problem] = field(default_factory=list)
@@ -106,7 +109,12 @@ class LabelFile:
                 file.seek(self._offset)
                 return file.read()
         except (FileNotFoundError, NotADirectoryError):
-            self._forget()
+            if self._offset:
+                raise InputError(
+                    f"{self.path} is gone, with {self._number:,} lines that were on disk. Put it "
+                    "back (from git, or from where it was moved to) and go on; to begin anew "
+                    "without it, run the form's cell again."
+                ) from None
             return b""
 
     def _forget(self) -> None:
@@ -144,6 +152,12 @@ class LabelFile:
         if line.rater != self.rater:
             message = f"is of {line.rater!r}, in the file of {self.rater!r}."
             return Problem(name, number, "rater", message, "Move the line to the rater's own file.")
+        is_single = line.value is not None and line.other_hash is None
+        allowed = self.levels.get(line.axis or "") if is_single else None
+        if allowed is not None and line.value not in allowed:
+            shown = ", ".join(f"{level:g}" for level in sorted(allowed))
+            message = f"is {line.value:g}, and `{line.axis}` has the levels {shown}."
+            return Problem(name, number, "value", message, _REMEDY)
         return found.value
 
     def _do(self, line: Mapping[str, Any]) -> None:

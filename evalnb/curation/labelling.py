@@ -305,6 +305,7 @@ class Labelling:
         return "label" if any(line and line["action"] == "label" for line in said) else "skip"
 
     def _write(self, records: Iterable[Mapping[str, Any]]) -> None:
+        self._file.catch_up()
         try:
             append_label(self.path, *records)
         finally:

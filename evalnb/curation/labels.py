@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from evalnb.curation.label_files import LabelFile
 from evalnb.curation.label_lines import LabelLine
+from evalnb.curation.scales import suite_levels
 from evalnb.errors import InputError, Problem, name_hint
 from evalnb.frames import LABELS
 from evalnb.jsontext import dump_json
@@ -141,6 +142,7 @@ def read_labels(
         any.
     """
     folder = labels_folder(golden)
+    levels = suite_levels(golden)
     there = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
     rows: list[Mapping[str, Any]] = []
     problems: list[Problem] = []
@@ -148,7 +150,7 @@ def read_labels(
         if rater not in there:
             hint = name_hint(rater, list(there))
             raise InputError(f"there are no labels of {rater!r} in {folder}. {hint}")
-        file = LabelFile(there[rater]).catch_up()
+        file = LabelFile(there[rater], levels=levels).catch_up()
         rows += file.rows().values()
         problems += file.problems
     return LABELS.build(rows), problems

@@ -106,7 +106,18 @@ def samples_of(golden: GoldenSet, labels: pd.DataFrame) -> dict[str, Sample]:
         If one is gone or damaged.
     """
     names = labels["sample"].dropna().unique()
-    return {str(name): read_sample(golden, str(name)) for name in names}
+    return {str(name): _sample_of_labels(golden, str(name)) for name in names}
+
+
+def _sample_of_labels(golden: GoldenSet, name: str) -> Sample:
+    try:
+        return read_sample(golden, name)
+    except InputError as error:
+        raise InputError(
+            f"labels name the sample {name!r}, which cannot be used. Restore "
+            f"{_folder(golden) / f'{name}.jsonl'} from git, or take the name out of the labels: "
+            f"they correct nothing then. {error}"
+        ) from error
 
 
 def describe_sample(sample: Sample) -> list[str]:

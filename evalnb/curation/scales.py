@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from evalnb.cases import Case
     from evalnb.golden import GoldenSet
+    from evalnb.judges import Judge
 
 __all__ = [
     "PASSED_AXIS",
@@ -22,6 +23,7 @@ __all__ = [
     "Option",
     "Scale",
     "scale_of",
+    "suite_levels",
     "suite_scales",
 ]
 
@@ -132,23 +134,44 @@ def suite_scales(golden: GoldenSet, names: Sequence[str] = ()) -> tuple[Scale, .
     InputError
         If an axis is not known.
     """
-    judges = suite_judges(golden) if golden.folder is not None else ()
-    own = {
-        axis.name: scale_of(axis)
-        for judge in judges
-        if isinstance(judge, AxesJudge)
-        for axis in judge.axes
-    }
-    package = {name: scale_of(axis) for name, axis in package_axes().items()}
-    rubric = scale_of(RUBRIC_AXIS, needs_rubric=True)
+    known = _known(golden)
     if not names:
-        has_rubric = any(isinstance(judge, RubricJudge) for judge in judges)
-        return (*((own or package).values()), *([rubric] if has_rubric else []))
-    known = {**package, "rubric": rubric, "passed": scale_of(PASSED_AXIS), **own}
+        has_rubric = any(isinstance(judge, RubricJudge) for judge in _judges(golden))
+        own = list(_own(golden)) or list(package_axes())
+        names = [*own, *(["rubric"] if has_rubric and "rubric" not in own else [])]
     for name in names:
         if name not in known:
             raise InputError(f"there is no axis {name!r}. {name_hint(name, list(known))}")
     return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def suite_levels(golden: GoldenSet) -> dict[str, frozenset[float]]:
+    """Return what a label of an output may say, by axis of the suite's judges or the package."""
+    return {
+        name: frozenset(float(option.answer) for option in scale.options)
+        for name, scale in _known(golden).items()
+    }
+
+
+def _known(golden: GoldenSet) -> dict[str, Scale]:
+    """Return every scale that can be named."""
+    package = {name: scale_of(axis) for name, axis in package_axes().items()}
+    rubric = scale_of(RUBRIC_AXIS, needs_rubric=True)
+    return {**package, "rubric": rubric, "passed": scale_of(PASSED_AXIS), **_own(golden)}
+
+
+def _own(golden: GoldenSet) -> dict[str, Scale]:
+    """Return the scales of the suite's own judges."""
+    return {
+        axis.name: scale_of(axis)
+        for judge in _judges(golden)
+        if isinstance(judge, AxesJudge)
+        for axis in judge.axes
+    }
+
+
+def _judges(golden: GoldenSet) -> Sequence[Judge]:
+    return suite_judges(golden) if golden.folder is not None else ()
 
 
 def _key(level: int, axis: Axis) -> str:

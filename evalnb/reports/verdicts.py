@@ -241,9 +241,9 @@ def _corrected(manifest: Mapping[str, Any]) -> Iterable[str]:
         what = "passes" if quantity == "pass_rate" else "gives a mean of"
         raw, labels, corrected = (found[name] for name in ("raw", "labels_only", "corrected"))
         yield (
-            f"Judge {cell_text(scorer, limit=60)} {what} {_figure(raw)}; by "
-            f"{count(corrected['n'], 'label')} {_figure(labels)}; corrected by them "
-            f"{_figure(corrected)}."
+            f"Judge {cell_text(scorer, limit=60)} {what} {_figure(raw)} ({_about(raw)}); by "
+            f"{count(corrected['n'], 'label')} {_figure(labels)}; corrected by them, for the "
+            f"system in general, {_figure(corrected)}."
         )
     yield from _beware(rows)
 
@@ -255,6 +255,10 @@ def _figure(row: Mapping[str, Any]) -> str:
     if "ci_low" not in row:
         return rate(row["estimate"])
     return f"{rate(row['estimate'])} ({interval(row['ci_low'], row['ci_high'])})"
+
+
+def _about(raw: Mapping[str, Any]) -> str:
+    return f"of {count(raw['n'], 'output')} that could be drawn"
 
 
 def _beware(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]) -> Iterable[str]:

@@ -42,6 +42,7 @@ def test_an_answer_says_what_came_of_it_after_it_is_on_disk(path: Path) -> None:
     first = state_of(rating)["item"]["id"]
     answer = ask(rating, "save", answers={"tone": 2}, note="odd")
     assert (answer["seq"], answer["said"], answer["error"]) == (7, "Saved.", None)
+    assert not answer["is_stale"]
     assert [(line["value"], line["note"]) for line in lines(path)] == [(2, "odd")]
     assert answer["state"]["item"]["id"] not in (first, None)
     assert (answer["state"]["n_labelled"], answer["state"]["n_left"]) == (1, 2)
@@ -76,6 +77,7 @@ def test_a_form_that_has_fallen_behind_another_one_writes_nothing(path: Path) ->
     first = rating.current.id
     ask(other, "skip", note="")
     late = ask(rating, "save", first, answers={"tone": 1}, note="")
+    assert late["is_stale"]
     assert "nothing was written again" in late["said"]
     assert late["state"]["item"]["id"] != first
     assert [line["action"] for line in lines(path)] == ["skip"]
@@ -122,7 +124,9 @@ def test_a_file_that_went_away_is_said(path: Path) -> None:
     ask(rating, "save", answers={"tone": 2}, note="")
     shutil.rmtree(path.parent)
     answer = ask(rating, "skip", note="")
-    assert answer["state"]["n_labelled"] == 0
+    assert "is gone, with 1 lines that were on disk" in answer["error"]
+    assert not path.exists()
+    assert answer["state"]["n_labelled"] == 1
 
 
 def test_the_form_without_a_front_says_how_far_it_has_come_and_keeps_no_item(path: Path) -> None:

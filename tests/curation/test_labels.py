@@ -378,3 +378,14 @@ def test_a_full_disk_is_said_and_what_comes_later_is_kept(golden: GoldenSet, pat
     assert n_axes in ({**told, "later": 1}, {**told, half: 1, "later": 1})
     (problem,) = problems
     assert "is not JSON" in problem.message
+
+
+def test_a_value_off_the_scale_is_a_problem_of_its_line_and_counts_for_nothing(
+    golden: GoldenSet, path: Path
+) -> None:
+    for number, value in enumerate((3, 6, -1e9, 2.5)):
+        append_label(path, record(axis="politeness", value=value, output_hash=f"h{number}"))
+    labels, problems = read_labels(golden)
+    assert labels["value"].tolist() == [3.0]
+    assert [problem.line for problem in problems] == [2, 3, 4]
+    assert "is 6, and `politeness` has the levels 1, 2, 3, 4, 5." in str(problems[0])
