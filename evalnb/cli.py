@@ -247,9 +247,11 @@ def run(
 def certify(
     suite: Suite,
     run: Annotated[
-        Path | None,
-        typer.Argument(parser=place, metavar="RUN", help="A run with judges; the newest if none."),
-    ] = None,
+        str,
+        typer.Argument(
+            metavar="RUN", help="The id or folder of a run with judges; the newest if none."
+        ),
+    ] = "",
     rater: Annotated[
         list[str] | None, typer.Option(help="Whose labels count; may be repeated.")
     ] = None,
@@ -264,13 +266,15 @@ def certify(
     if os.environ.get("CI"):
         raise InputError("a judge is not certified in CI: do it at a desk, and have it reviewed")
     golden = evalnb.read_golden(suite)
-    folder = run or evalnb.latest_run(golden, results)
+    judged = curation.find_outputs(golden, run, results).run
+    if judged is None:
+        raise InputError("a baseline has no verdicts to certify: name a run of the tier `full`")
     labels, problems = evalnb.read_labels(golden, rater or None)
     for problem in problems:
         _say(f"  warning: {_printable(str(problem))}", err=True)
     found = evalnb.certify(
         golden,
-        evalnb.read_run(folder),
+        judged,
         labels,
         issued=_day(as_of),
         days=days,

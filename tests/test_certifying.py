@@ -174,6 +174,12 @@ def test_the_command_writes_a_certificate_from_the_labels(tmp_path: Path) -> Non
         certificate.fingerprint,
     )
     assert rates["pairwise", "conflict_rate"].judge_fingerprint != certificate.fingerprint
+    by_id = evalnb("certify", "golden/support", folder.name, folder=tmp_path)
+    assert by_id.code == 0, by_id.error
+    unknown = evalnb("certify", "golden/support", "nope", folder=tmp_path)
+    assert (unknown.code, "'nope'" in unknown.error or "no run" in unknown.error) == (2, True)
+    accepted = evalnb("certify", "golden/support", "baseline", folder=tmp_path)
+    assert "a baseline has no verdicts to certify" in accepted.error
     refused = evalnb("certify", "golden/support", folder=tmp_path, CI="true")
     assert refused.code == 2
     assert "a judge is not certified in CI" in refused.error
