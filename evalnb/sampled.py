@@ -62,8 +62,12 @@ def is_testable(pairs: pd.DataFrame) -> bool:
 
 
 def accidents_of(scores: pd.DataFrame) -> pd.Series:
-    """Count the repeats that are missing by accident, by case and scorer, `(case)` among them."""
-    lost = scores.loc[is_accident(scores["na_reason"]), [*_KEY, "repeat"]]
+    """Count the repeats that are missing by accident, by case and scorer, `(case)` among them.
+
+    Advice decides nothing, and what is missing of it neither.
+    """
+    is_lost = is_accident(scores["na_reason"]) & ~scores["advisory"].fillna(value=False)
+    lost = scores.loc[is_lost, [*_KEY, "repeat"]]
     whole = lost.assign(scorer=CASE).drop_duplicates()
     return pd.concat([lost, whole]).groupby(_KEY).size()
 

@@ -6,6 +6,8 @@ What the raters of these tests say is scripted.
 from __future__ import annotations
 
 import json
+import os
+import signal
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 HOSTILE = "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> **b** $x$"
 HEBREW = "שלום, ההזמנה בדרך"
 N_CELLS = "() => window.jupyterapp.shell.currentWidget.content.widgets.length"
+PROCESS = "import os, pathlib; pathlib.Path({path!r}).write_text(str(os.getpid()))"
 COMMAND = "async ([name, args]) => await window.jupyterapp.commands.execute(name, args)"
 PARAMETERS = {
     "suite": "golden/support",
@@ -206,15 +209,20 @@ def test_a_kernel_that_is_gone_is_said_and_a_busy_one_saves_later_and_once(proje
         item = ready(page)
         focus(page)
         page.evaluate(
-            """() => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel
-                .requestExecute({code: 'import time; time.sleep(6)'}); }"""
+            """async code => { await window.jupyterapp.shell.currentWidget.sessionContext.session
+                .kernel.requestExecute({code}).done; }""",
+            PROCESS.format(path=str(project / "process")),
         )
+        process = int((project / "process").read_text())
+        # Stopped as a whole: while a mere cell runs, JupyterLab may hand on what a widget says.
+        os.kill(process, signal.SIGSTOP)
         page.keyboard.press("4")
         page.keyboard.press("Enter")
         page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
         assert "busy or gone" in status(page)
         assert labels(project) == []
         page.keyboard.press("Enter")
+        os.kill(process, signal.SIGCONT)
         after = next_item(page, item)
         page.wait_for_selector(".evalnb-form[data-state=ready]")
         assert [line["value"] for line in labels(project)] == [4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -40,10 +41,13 @@ class LabelForm(anywidget.AnyWidget):
     def __init__(self, labelling: Labelling) -> None:
         super().__init__()
         self.labelling = labelling
+        self._one_at_a_time = Lock()
         self.on_msg(self._on_message)
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        self.send(respond(self.labelling, message))
+        # JupyterLab may hand messages to another thread, so that they need not wait for a cell.
+        with self._one_at_a_time:
+            self.send(respond(self.labelling, message))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Show how far it has come where there is no kernel behind the form."""
