@@ -57,6 +57,14 @@ def shares(runs: list[set[str]]) -> dict[str, float]:
     return {name: sum(name in run for run in runs) / len(runs) for name in set().union(*runs)}
 
 
+def check_found(spoke: dict[str, float], planted: set[str]) -> None:
+    for name in planted:
+        assert spoke[name] >= POWER, spoke
+    others = {name: share for name, share in spoke.items() if name not in planted}
+    allowed = LEVEL + 2 * scripted.standard_error(LEVEL, N_SEEDS)
+    assert all(share <= allowed for share in others.values()), others
+
+
 @pytest.mark.parametrize(
     ("judge", "planted"), DEFECTS, ids=lambda value: getattr(value, "__name__", "")
 )
@@ -64,11 +72,7 @@ def test_a_planted_defect_is_found_and_no_other(
     judge: Callable[..., Any], planted: set[str]
 ) -> None:
     spoke = shares([found(scripted.levels(judge, seed)) for seed in range(N_SEEDS)])
-    for name in planted:
-        assert spoke[name] >= POWER, spoke
-    others = {name: share for name, share in spoke.items() if name not in planted}
-    allowed = LEVEL + 2 * scripted.standard_error(LEVEL, N_SEEDS)
-    assert all(share <= allowed for share in others.values()), others
+    check_found(spoke, planted)
 
 
 @pytest.mark.parametrize(
@@ -78,11 +82,7 @@ def test_a_planted_defect_of_a_judge_of_pairs_is_found_and_no_other(
     judge: Callable[..., Any], planted: set[str]
 ) -> None:
     spoke = shares([found(scripted.preferences(judge, seed)) for seed in range(N_SEEDS)])
-    for name in planted:
-        assert spoke[name] >= POWER, spoke
-    others = {name: share for name, share in spoke.items() if name not in planted}
-    allowed = LEVEL + 2 * scripted.standard_error(LEVEL, N_SEEDS)
-    assert all(share <= allowed for share in others.values()), others
+    check_found(spoke, planted)
 
 
 @pytest.mark.parametrize(

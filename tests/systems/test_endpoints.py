@@ -40,7 +40,7 @@ class Access:
         self.posts: list[dict[str, Any]] = []
 
     async def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
+        raise NotImplementedError("an endpoint never asks the Messages API")
 
     async def post(
         self,

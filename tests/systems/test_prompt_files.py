@@ -470,7 +470,7 @@ class Access:
         return answered
 
     async def post(self, *_: Any, **__: Any) -> dict[str, Any]:
-        raise NotImplementedError
+        raise NotImplementedError("a prompt file never posts to an endpoint")
 
 
 def keys(upstream: FakeUpstream) -> list[str]:
