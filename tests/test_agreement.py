@@ -213,3 +213,13 @@ def test_arguments_stay_as_they_are() -> None:
     countings(GOOD, ["gpt"], scales={"tone": PASS}, unread_as=0)
     largest_disagreements(GOOD, "gpt", scales={"tone": PASS})
     assert_frame_equal(GOOD, before)
+
+
+def test_one_label_calls_no_judge_bad_for_good_and_asks_for_more() -> None:
+    # Twenty labels an axis are the fewest that say something of a judge: 19 are to come.
+    found = decisions(ratings([1], [5]), "gpt", scales={"tone": FIVE}).iloc[0]
+    assert (found["decision"], found["next_grade"], found["more_labels"]) == (
+        "revise",
+        "usable",
+        19,
+    )
