@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import anthropic
 import pytest
+from anthropic import transform_schema
 from pydantic import BaseModel
 
 from evalnb.cassettes import Cassettes, bind
@@ -127,14 +128,29 @@ def test_a_conversation_with_a_tool_goes_on(client: anthropic.Anthropic) -> None
     assert [block.type for block in answer.content] == ["text"]
 
 
+class Delivery(BaseModel):
+    """An answer of few tokens whatever the model prefers: texts without end are another test's."""
+
+    state: Literal["shipped", "delayed"]
+    urgent: bool
+
+
 class City(BaseModel):
     city: str
 
 
 def test_structured_output_meets_its_schema(client: anthropic.Anthropic) -> None:
-    answer = client.messages.parse(**{**ASKED, "max_tokens": 100}, output_format=City)
+    answer = client.messages.parse(**{**ASKED, "max_tokens": 100}, output_format=Delivery)
+    assert answer.stop_reason == "end_turn"
     assert answer.parsed_output is not None
-    assert answer.parsed_output.city
+    assert answer.parsed_output.state in {"shipped", "delayed"}
+
+
+def test_structured_output_may_be_cut_at_its_limit(client: anthropic.Anthropic) -> None:
+    schema_format = {"type": "json_schema", "schema": transform_schema(City)}
+    asked = {**ASKED, "max_tokens": 2, "output_config": {"format": schema_format}}
+    answer = client.messages.create(**asked)
+    assert answer.stop_reason == "max_tokens"
 
 
 def test_a_stream_gives_the_same_kind_of_message(client: anthropic.Anthropic) -> None:
