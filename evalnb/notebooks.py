@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,8 +39,7 @@ def check_parameters(path: Path, parameters: Mapping[str, Any]) -> None:
     InputError
         With the nearest known name of each.
     """
-    import papermill
-
+    papermill = _papermill()
     known = list(papermill.inspect_notebook(str(path)))
     unknown = [name for name in parameters if name not in known]
     if unknown:
@@ -72,7 +72,7 @@ def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) ->
         If a cell raised anything else or the kernel died.
     """
     check_parameters(path, parameters)
-    import papermill
+    papermill = _papermill()
     from nbclient.exceptions import DeadKernelError
 
     try:
@@ -95,6 +95,22 @@ def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) ->
         raise kind(f"{error.evalue}\n(cell {error.exec_count} of {output})") from error
     except DeadKernelError as error:
         raise DecisionError(f"the kernel died; what it had done is in {output}") from error
+
+
+def _papermill() -> Any:
+    """Import papermill without what takes longest and is never used.
+
+    At its import jsonschema compiles a grammar of IRIs, for two seconds and more. Where that
+    package is missing it goes without that one format, which no notebook's schema has.
+    """
+    grammar = "rfc3987_syntax"
+    if grammar in sys.modules:
+        return importlib.import_module("papermill")
+    sys.modules[grammar] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("papermill")
+    finally:
+        del sys.modules[grammar]
 
 
 def _literal(path: Path) -> str:
