@@ -33,7 +33,7 @@ from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
-from evalnb.runs import Run
+from evalnb.runs import Run, run_figures
 from evalnb.scorers import scorers_fingerprint
 from evalnb.scoring import score, slices, summarize
 from evalnb.systems import CallableSystem, suite_systems
@@ -237,6 +237,8 @@ def decided_run(
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
             **_about_outputs(outputs, scores, verdicts),
+            "figures": run_figures(results),
+            "outcome": outcome(decision),
             "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, verdicts),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),

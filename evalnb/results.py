@@ -104,13 +104,14 @@ def new_run_folder(golden: GoldenSet, now: datetime, root: Path | None = None) -
     return folder
 
 
-def write_run(folder: Path, run: Run) -> None:
+def write_run(folder: Path, run: Run, *, reports: bool = True) -> None:
     """Write a run's manifest, frames and reports; the decision, `report.json`, comes last.
 
     Parameters
     ----------
     folder : the run's own
     run : what to write
+    reports : whether to write what people and CI systems read as well
     """
     records = {name: to_records(getattr(run, name)) for name in _FRAMES}
     _write_json(folder / "run.json", dict(run.manifest))
@@ -118,8 +119,9 @@ def write_run(folder: Path, run: Run) -> None:
     _write_lines(folder / "scores.jsonl", records["scores"])
     if len(run.verdicts):
         _write_lines(folder / "verdicts.jsonl", to_records(run.verdicts))
-    count_look(folder, run, "totals")
-    _write_reports(folder, run, records)
+    if reports:
+        count_look(folder, run, "totals")
+        _write_reports(folder, run, records)
     _write_json(folder / "report.json", _report(run, records))
 
 
