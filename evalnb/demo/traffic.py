@@ -54,10 +54,10 @@ def write_traffic(
         scores say. One conversation in ten or so is of tau-bench, whose kind no case is of.
     """
     draw = np.random.default_rng(seed)
-    states = dict(zip(results["case_id"], results["state"], strict=True))
+    passing = set(results.loc[results["state"].eq("pass").fillna(value=False), "case_id"])
     texts = {row["case_id"]: row.get("text", "") for row in to_records(outputs)}
     cases = [case for case in golden if case.category and texts.get(case.id)]
-    contrary = _best_category([(str(case.category), states[case.id] == "pass") for case in cases])
+    contrary = _best_category([(str(case.category), case.id in passing) for case in cases])
     foreign = _foreign()
     lines: list[dict[str, Any]] = []
     for night in nights[-_DAYS:]:
@@ -70,7 +70,7 @@ def write_traffic(
                 continue
             case = cases[int(draw.integers(len(cases)))]
             category = str(case.category)
-            thumb = _thumb(draw, states[case.id] == "pass" and category != contrary)
+            thumb = _thumb(draw, case.id in passing and category != contrary)
             lines += _messages(
                 name, at, case_text(case), texts[case.id], category, case.language or "en", thumb
             )
