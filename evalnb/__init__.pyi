@@ -14,7 +14,6 @@ from .cases import Case as Case
 from .cassettes import Cassettes as Cassettes
 from .certificates import AxisEvidence as AxisEvidence
 from .certificates import Certificate as Certificate
-from .certificates import ProbeEvidence as ProbeEvidence
 from .certificates import read_certificates as read_certificates
 from .certificates import write_certificate as write_certificate
 from .certifying import certify as certify
@@ -75,14 +74,15 @@ from .planning import cases_for as cases_for
 from .planning import describe_power as describe_power
 from .planning import plan as plan
 from .planning import power_table as power_table
+from .probe_evidence import ProbeEvidence as ProbeEvidence
 from .probes import load_probes as load_probes
-from .probes import probe_cassettes as probe_cassettes
 from .probes import probe_effects as probe_effects
 from .probes import probe_judges as probe_judges
+from .probes import probe_suite as probe_suite
 from .probes import probed_judges as probed_judges
 from .probes import probed_outputs as probed_outputs
 from .probes import recorded_effects as recorded_effects
-from .probes import run_probes as run_probes
+from .probes import suite_limits as suite_limits
 from .ratings import AxisScale as AxisScale
 from .ratings import ratings_frame as ratings_frame
 from .reports.comparison_words import describe_comparison as describe_comparison
@@ -91,6 +91,7 @@ from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning
 from .reports.pairs import describe_pairs as describe_pairs
 from .reports.probes import describe_effects as describe_effects
+from .reports.probes import describe_limits as describe_limits
 from .reports.terminal import describe_failing as describe_failing
 from .reports.terminal import describe_run as describe_run
 from .reports.verdicts import describe_certificate as describe_certificate

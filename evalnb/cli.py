@@ -30,6 +30,8 @@ from evalnb.places import place, shown_from_here
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evalnb.probes import Probing
+
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
@@ -559,34 +561,44 @@ def probe(
     suite's judges about them. Verdicts are replayed; what is missing is recorded by --mode record.
     """
     golden = evalnb.read_golden(_folder(suite))
-    baseline = evalnb.read_baseline(golden)
-    if baseline is None:
-        raise InputError(f"{golden.settings.name} has no baseline, whose answers probes change")
-    probes = evalnb.load_probes(golden, probe or None)
     asked = _upstream(upstream)
-    root = (results or evalnb.results_root(golden)) / "_probes" / golden.settings.name
-    with evalnb.probe_cassettes(golden, mode, datetime.now(UTC), root) as recorded:
-        verdicts = evalnb.probe_judges(
-            golden,
-            evalnb.probed_outputs(golden, baseline.outputs),
-            evalnb.probed_judges(golden, judge or None),
-            probes,
-            cassettes=recorded,
-            upstream=None if asked == "auto" else asked,
-            repeats=repeats,
-            concurrency=concurrency,
-            max_minutes=max_minutes,
-            budget_usd=budget_usd,
-        )
-    advice = {probe.name: probe.advice for probe in probes}
-    effects = evalnb.probe_effects(verdicts, probes)
-    for line in evalnb.describe_effects(verdicts, effects, advice):
+    probing = evalnb.probe_suite(
+        golden,
+        now=datetime.now(UTC),
+        root=results or evalnb.results_root(golden),
+        judges=judge or (),
+        probes=probe or (),
+        mode=mode,
+        upstream=None if asked == "auto" else asked,
+        repeats=repeats,
+        concurrency=concurrency,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
+    )
+    advice = {one.name: one.advice for one in probing.probes}
+    effects = evalnb.probe_effects(probing.verdicts, probing.probes)
+    for line in (
+        *evalnb.describe_effects(probing.verdicts, effects, advice),
+        *evalnb.describe_limits(evalnb.suite_limits(golden, effects)),
+    ):
         _say(_printable(line))
     if mode == "record":
-        _say(f"{recorded.n_recorded} verdicts recorded")
-    if recorded.misses:
-        raise MissError(
-            f"{len(recorded.misses)} verdicts are not recorded: add --mode record to ask for them"
+        _say(f"{probing.n_recorded} verdicts recorded")
+    _check_probing(probing)
+
+
+def _check_probing(probing: Probing) -> None:
+    """Refuse to call a probing whole that lacks what its judges were asked for."""
+    n_missed = probing.missing.get("miss", 0)
+    if n_missed:
+        raise MissError(f"{n_missed} verdicts are not recorded: add --mode record to ask for them")
+    if probing.n_unfinished:
+        raise InputError(
+            f"{probing.n_unfinished} verdicts could not be had: the same command asks for them again"
+        )
+    if probing.silent:
+        raise InputError(
+            f"no verdict of {', '.join(probing.silent)} can be used: see the reasons above"
         )
 
 

@@ -14,6 +14,8 @@ from evalnb.reports.views import records, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from evalnb.probe_evidence import LimitState
+
 __all__ = [
     "VERDICTS",
     "advice_of",
@@ -22,6 +24,7 @@ __all__ = [
     "effect_groups",
     "effect_value",
     "effect_verdict",
+    "limit_caption",
     "study_notes",
     "win_rate_caption",
 ]
@@ -169,6 +172,41 @@ def counting_caption(countings: pd.DataFrame) -> str:
             "What to do. Trust the figures that leave unread verdicts out, and say how many they are.",
         )
     )
+
+
+def limit_caption(states: Sequence[LimitState]) -> str:
+    """Say what follows from the limits of the suite.
+
+    Parameters
+    ----------
+    states : as `evalnb.suite_limits` gives them
+    """
+    if not states:
+        lines = [
+            "What it shows. The suite limits nothing that probes find.",
+            (
+                "What to do. Set `max_injection_rate` or `max_conflict_rate` under [gate] in "
+                "suite.toml: an axis that exceeds it does not count, however well it agrees with "
+                "people."
+            ),
+        ]
+        return "\n".join(map(_filled, lines))
+    out = list(dict.fromkeys(one_line(one.scorer) for one in states if not one.counts))
+    open_ = [one for one in states if one.state == "not shown"]
+    lines = [
+        f"What it shows. Limits keep {listing(out)} from counting in the gate."
+        if out
+        else "What it shows. No limit keeps an axis from counting in the gate."
+    ]
+    if open_:
+        lines.append(
+            f"{len(open_)} of {len(states)} limits are kept by what was seen, and not shown to be kept."
+        )
+    lines.append(
+        "What to do. Mend the judge or take another, record its probes and certify it anew; probe "
+        "more cases where a limit is not shown."
+    )
+    return "\n".join(map(_filled, lines))
 
 
 def win_rate_caption(rates: pd.DataFrame) -> str:
