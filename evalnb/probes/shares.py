@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from evalnb.stats.estimates import Estimate, t_quantile, wilson
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["Share", "spread"]
 
@@ -84,8 +81,8 @@ class Share:
 
 def spread(centred: np.ndarray, items: np.ndarray) -> float:
     """Return the sum over items of the squares of their sums."""
-    sums = pd.Series(centred).groupby(list(items)).sum().to_numpy()
-    return float((sums**2).sum())
+    codes, _ = pd.factorize(items)
+    return float((np.bincount(codes, weights=centred) ** 2).sum())
 
 
 def _effective_size(values: np.ndarray, items: np.ndarray, n_items: int) -> float:
