@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["check_parameters", "execute_notebook", "notebook_path"]
 
 
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "bool": ("true or false", (bool,)),
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "str": ("a text", (str,)),
+}
+
+
 def notebook_path(name: str) -> Path:
     """Return where a notebook of the package is: in the wheel, or in a clone.
 
@@ -32,15 +40,15 @@ def notebook_path(name: str) -> Path:
 
 
 def check_parameters(path: Path, parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters that a notebook does not have, before a kernel starts.
+    """Refuse parameters that a notebook does not have, or of another type, before a kernel starts.
 
     Raises
     ------
     InputError
-        With the nearest known name of each.
+        With the nearest known name of each, or the type that it must be of.
     """
     papermill = _papermill()
-    known = list(papermill.inspect_notebook(str(path)))
+    known = papermill.inspect_notebook(str(path))
     unknown = [name for name in parameters if name not in known]
     if unknown:
         hints = [
@@ -51,6 +59,12 @@ def check_parameters(path: Path, parameters: Mapping[str, Any]) -> None:
         raise InputError(
             f"{path.name} has no parameter {', '.join(hints)}. It has: {', '.join(known)}."
         )
+    for name, value in parameters.items():
+        wanted = known[name]["inferred_type_name"]
+        if wanted in _TYPES and type(value) not in _TYPES[wanted][1]:
+            raise InputError(
+                f"{path.name}: the parameter {name!r} must be {_TYPES[wanted][0]}. Got {value!r}."
+            )
 
 
 def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) -> None:
