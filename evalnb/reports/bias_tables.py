@@ -152,7 +152,8 @@ def _cells(row: dict[str, Any]) -> list[Any]:
 
 def _net(row: dict[str, Any]) -> str:
     """Return what is beyond the noise, with its own number where the noise is known of fewer."""
-    return difference(row["net"]) + (f" of {row['n_net']}" if row["n_net"] != row["n"] else "")
+    fewer = "" if row["n_net"] == row["n"] else f" (n = {row['n_net']:,})"
+    return f"{difference(row['net'])}{fewer}"
 
 
 def _cell(row: dict[str, Any]) -> str:

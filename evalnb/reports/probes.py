@@ -65,7 +65,7 @@ def describe_limits(states: Sequence[LimitState]) -> list[str]:
     """
     return [
         f"{state.setting}, {one_line(state.scorer)}: {state.state.upper()}, "
-        f"{'may count' if state.counts else 'does not count'} in the gate: {state.why}"
+        f"{'may count' if state.counts else 'does not count'} in the gate: {one_line(state.why, limit=400)}"
         for state in states
     ]
 

@@ -199,22 +199,25 @@ def test_each_judge_is_asked_by_the_probes_of_its_kind(golden: GoldenSet) -> Non
 
 
 def test_a_budget_is_that_of_all_judges_together(golden: GoldenSet) -> None:
-    def cost(budget_usd: float | None) -> float:
+    def cost(budget_usd: float) -> float:
+        # Ten thousand tokens at 0.50 US dollars a million: 0.005 a verdict.
+        usage = {"input_tokens": 0, "output_tokens": 10_000}
+        say = ScriptedJudge(lambda text: "tie" if "</first-" in text else 3, usage=usage)
         verdicts = probe_judges(
             golden,
             answers(),
             probed_judges(golden),
             load_probes(golden, ["floor", "position"]),
             cassettes=Cassettes("none", "live"),
-            upstream=ScriptedJudge(lambda text: "tie" if "</first-" in text else 3),
+            upstream=say,
             budget_usd=budget_usd,
         )
-        return float(verdicts["cost_usd"].sum())
+        assert set(verdicts["na_reason"].dropna()) <= {"budget"}
+        return 0.005 * len(say.requests)
 
-    whole = cost(None)
-    # A request counts as the most it can cost until its price is known: 768 tokens and more.
-    bound = 0.002
-    assert 0 < cost(whole / 2 + bound) <= whole / 2 + bound < whole + bound
+    # Two cases: of answers 2 + 3 verdicts each, of pairs two orders twice.
+    assert cost(1.0) == pytest.approx(0.005 * 2 * (5 + 4))
+    assert 0.02 < cost(0.05) <= 0.05
 
 
 # Which probes and cases
