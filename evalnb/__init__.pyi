@@ -74,6 +74,8 @@ from .planning import cases_for as cases_for
 from .planning import describe_power as describe_power
 from .planning import plan as plan
 from .planning import power_table as power_table
+from .preferences import describe_preferences as describe_preferences
+from .preferences import self_preference_probe as self_preference_probe
 from .probe_evidence import ProbeEvidence as ProbeEvidence
 from .probes import load_probes as load_probes
 from .probes import probe_effects as probe_effects

@@ -14,6 +14,7 @@ from evalnb.golden import find_suite, read_golden
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.options import check_choice, check_flag, check_text, listed
 from evalnb.places import shown_from_here
+from evalnb.preferences import describe_preferences, self_preference_probe
 from evalnb.probes import (
     PROBE_EFFECTS,
     PROBE_VERDICTS,
@@ -129,19 +130,22 @@ _ABOUT_PUBLIC = (
 
 def _of_suite(suite: str, judges: Sequence[str], probes: Sequence[str], mode: Mode) -> BiasStudy:
     golden = read_golden(find_suite(suite))
+    root = results_root(golden)
+    preferences, left_out = self_preference_probe(golden, root)
     probing = probe_suite(
         golden,
         now=datetime.now(UTC),
-        root=results_root(golden),
+        root=root,
         judges=judges,
         probes=probes,
+        more=[preferences] if preferences else (),
         mode=mode,
     )
     effects = probe_effects(probing.verdicts, probing.probes)
     return BiasStudy(
         effects,
         probing.verdicts,
-        tuple(_notes(golden, probing)),
+        (*_notes(golden, probing), *describe_preferences(left_out)),
         {probe.name: probe.advice for probe in probing.probes if probe.advice},
         tuple(suite_limits(golden, effects)),
     )

@@ -539,7 +539,8 @@ def probe(
         list[str] | None,
         typer.Option(
             help="A probe instead of all: repetition, verbosity, formatting, sycophancy, injection, "
-            "floor, position, length_preference, or your own; may be repeated."
+            "floor, position, length_preference, self_preference where people labelled pairs, or your "
+            "own; may be repeated."
         ),
     ] = None,
     mode: ModeName = "replay",
@@ -562,12 +563,15 @@ def probe(
     """
     golden = evalnb.read_golden(_folder(suite))
     asked = _upstream(upstream)
+    root = results or evalnb.results_root(golden)
+    preferences, left_out = evalnb.self_preference_probe(golden, root)
     probing = evalnb.probe_suite(
         golden,
         now=datetime.now(UTC),
-        root=results or evalnb.results_root(golden),
+        root=root,
         judges=judge or (),
         probes=probe or (),
+        more=[preferences] if preferences else (),
         mode=mode,
         upstream=None if asked == "auto" else asked,
         repeats=repeats,
@@ -579,6 +583,7 @@ def probe(
     effects = evalnb.probe_effects(probing.verdicts, probing.probes)
     for line in (
         *evalnb.describe_effects(probing.verdicts, effects, advice),
+        *evalnb.describe_preferences(left_out),
         *evalnb.describe_limits(evalnb.suite_limits(golden, effects)),
     ):
         _say(_printable(line))

@@ -14,6 +14,7 @@ from evalnb.probes.position import LengthPreference, Position
 from evalnb.probes.public import public_countings, public_effects, public_win_rates
 from evalnb.probes.recorded import recorded_effects
 from evalnb.probes.repetition import Repetition
+from evalnb.probes.self_preference import PreferredPair, SelfPreference
 from evalnb.probes.suite import Probing, probe_suite
 from evalnb.probes.sycophancy import Sycophancy
 from evalnb.probes.verbosity import Verbosity
@@ -30,9 +31,11 @@ __all__ = [
     "Measure",
     "NothingToProbeError",
     "Position",
+    "PreferredPair",
     "Probe",
     "Probing",
     "Repetition",
+    "SelfPreference",
     "Sycophancy",
     "Variant",
     "Verbosity",

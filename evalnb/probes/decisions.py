@@ -68,7 +68,7 @@ def decided_row(measure: Measure) -> dict[str, Any]:
     found, method, reason = _estimate(effect[known], items[known], measure.unit, limits)
     if measure.estimated is not None:
         found, method = measure.estimated, measure.method or ""
-        reason = "no_variance" if found.ci_low is None else None
+        reason = measure.reason or ("no_variance" if found.ci_low is None else None)
     row |= {**vars(found), "method": method, "reason": reason}
     is_share = measure.unit == "rate" and measure.low == 0
     share = Share.of(effect[known], items[known]) if is_share else None
@@ -103,8 +103,12 @@ def _beyond_floor(effect: np.ndarray, items: np.ndarray, measure: Measure) -> di
     }
 
 
-def _p_of_none(effect: np.ndarray, items: np.ndarray, known: np.ndarray, measure: Measure) -> float:
+def _p_of_none(
+    effect: np.ndarray, items: np.ndarray, known: np.ndarray, measure: Measure
+) -> float | None:
     """Return the p of an effect that should be 0, where nothing is taken off it."""
+    if measure.p is not None or measure.reason is not None:
+        return measure.p
     weights = 1.0
     if "dose" in measure.units:  # of a slope, what each point says of it
         weights = measure.units["dose"].to_numpy(dtype="float64", na_value=np.nan)[known]

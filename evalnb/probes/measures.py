@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = [
+    "ALL",
     "CHANGED",
     "CONTROL",
     "UNCHANGED",
@@ -37,6 +38,8 @@ __all__ = [
     "positions",
     "repetitions",
     "shifts",
+    "units_of",
+    "winners",
 ]
 
 Role = Literal["unchanged", "changed", "control"]
@@ -65,7 +68,7 @@ class Measure:
     headline : whether the probe is decided by it; one a probe
     low, high : what the effect cannot go beyond
     estimated : the estimate where it is no mean of effects; the net effect is then the same
-    method : how `estimated` was had
+    method, p, reason : how `estimated` was had, its p, and why there is none
     """
 
     variant: str
@@ -77,6 +80,8 @@ class Measure:
     high: float | None = None
     estimated: Estimate | None = None
     method: str | None = None
+    p: float | None = None
+    reason: str | None = None
 
 
 def shifts(
@@ -127,7 +132,7 @@ def per_doubling(verdicts: pd.DataFrame, family: str) -> Measure:
     given = _Given.of(verdicts)
     chosen = (given.family == family) & (given.role == CHANGED)
     beyond = (given.value - given.first("value"))[chosen]
-    units = _units(given.items[chosen], beyond).assign(dose=verdicts["dose"].array[chosen])
+    units = units_of(given.items[chosen], beyond).assign(dose=verdicts["dose"].array[chosen])
     found = length_shift(units["item"], units["dose"], units["effect"]).set_index("metric")
     (row,) = to_records(found.loc[["shift_per_doubling"]])
     slope = Estimate(*(row.get(name) for name in ("estimate", "ci_low", "ci_high")))
@@ -142,7 +147,7 @@ def above_lowest(verdicts: pd.DataFrame, families: Sequence[str]) -> Iterator[Me
     above = _floats(verdicts["value"] > verdicts["low"])
     for family in (ALL, *families):
         chosen = (given.role == CHANGED) & (np.True_ if family == ALL else given.family == family)
-        units = _units(given.items[chosen], above[chosen])
+        units = units_of(given.items[chosen], above[chosen])
         yield _rate(family, "above_lowest", units, headline=family == ALL)
 
 
@@ -183,7 +188,7 @@ def positions(verdicts: pd.DataFrame) -> Iterator[Measure]:
     where both orders say the same; noise alone prefers no place. `conflict_rate` is how often the
     orders disagree, its floor how often two repeats of one order do.
     """
-    wins = _winner(verdicts)
+    wins = winners(verdicts)
     ab, ba = wins.xs("ab", level="variant"), wins.xs("ba", level="variant")
     pairs = ab.index.get_level_values("case_id").unique()
     one, two = _at(ab, 1).reindex(pairs), _at(ba, 1).reindex(pairs)
@@ -191,27 +196,27 @@ def positions(verdicts: pd.DataFrame) -> Iterator[Measure]:
     by_place = (one - two).clip(-1, 1)
     conflict = (one != two).astype("Float64").mask(one.isna() | two.isna())
     flips = pd.concat([_self_flips(ab), _self_flips(ba)], axis=1).mean(axis=1)
-    yield Measure(ALL, "net_first_preference", "rate", _units(pairs, by_place), True, -1.0, 1.0)
-    yield _rate(ALL, "conflict_rate", _units(pairs, conflict, flips.reindex(pairs)))
-    yield _rate(ALL, "self_flip_rate", _units(pairs, flips.reindex(pairs)))
+    yield Measure(ALL, "net_first_preference", "rate", units_of(pairs, by_place), True, -1.0, 1.0)
+    yield _rate(ALL, "conflict_rate", units_of(pairs, conflict, flips.reindex(pairs)))
+    yield _rate(ALL, "self_flip_rate", units_of(pairs, flips.reindex(pairs)))
 
 
 def length_preference(verdicts: pd.DataFrame) -> Measure:
     """Return how much more often the padded answer wins than the plain one, both orders alike."""
-    wins = _winner(verdicts)
+    wins = winners(verdicts)
     pairs = wins.index.get_level_values("case_id").unique()
     both = pd.concat(
         [_at(wins.xs(order, level="variant"), 1).reindex(pairs) for order in ("ab", "ba")], axis=1
     )
     longer = -both.mean(axis=1, skipna=False)
-    return Measure(ALL, "longer_preference", "rate", _units(pairs, longer), True, -1.0, 1.0)
+    return Measure(ALL, "longer_preference", "rate", units_of(pairs, longer), True, -1.0, 1.0)
 
 
 def repetitions(verdicts: pd.DataFrame) -> Iterator[Measure]:
     """Yield how often two verdicts on the same answer differ."""
     values = verdicts.set_index(["case_id", "judge_repeat"])["value"]
     flips = _self_flips(values)
-    yield _rate(ALL, "self_flip_rate", _units(flips.index, flips), headline=True)
+    yield _rate(ALL, "self_flip_rate", units_of(flips.index, flips), headline=True)
 
 
 def _rate(variant: str, metric: str, units: pd.DataFrame, *, headline: bool = False) -> Measure:
@@ -269,7 +274,7 @@ def _compared(
         [means.get(item, _NONE) for item in items]
         for means in (_means(given.items, found, chosen) for chosen in sides)
     )
-    return _units(items, effect, floor)
+    return units_of(items, effect, floor)
 
 
 def _means(items: np.ndarray, values: np.ndarray, chosen: np.ndarray) -> dict[str, float]:
@@ -302,10 +307,12 @@ def _beside(given: _Given, name: str, before: np.ndarray | float) -> pd.DataFram
     )
     tried = list(zip(given.items[changed], given.family[changed], strict=True))
     floor = [twins.get(one, _NONE) for one in tried]
-    return _units(given.items[changed], beyond[changed], floor).assign(family=given.family[changed])
+    return units_of(given.items[changed], beyond[changed], floor).assign(
+        family=given.family[changed]
+    )
 
 
-def _winner(verdicts: pd.DataFrame) -> pd.Series:
+def winners(verdicts: pd.DataFrame) -> pd.Series:
     """Return who wins by content: 1 for `a`, -1 for `b`, 0 for a tie; NA without a verdict."""
     sign = (
         verdicts["variant"]
@@ -341,7 +348,8 @@ def _differing(verdicts: Sequence[float]) -> float:
     return 1 - same / (n * (n - 1))
 
 
-def _units(items: Iterable[Any], effect: Any, floor: Any = None) -> pd.DataFrame:
+def units_of(items: Iterable[Any], effect: Any, floor: Any = None) -> pd.DataFrame:
+    """Return the units of a measure; NaN is NA."""
     columns = {"item": pd.Series(list(items), dtype="string"), "effect": _numbers(effect)}
     if floor is not None:
         columns["floor"] = _numbers(floor)

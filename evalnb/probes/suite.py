@@ -71,6 +71,7 @@ def probe_suite(
     root: Path,
     judges: Sequence[str] = (),
     probes: Sequence[str] = (),
+    more: Sequence[Probe] = (),
     mode: Mode = "replay",
     upstream: Upstream | None = None,
     repeats: int | None = None,
@@ -87,6 +88,7 @@ def probe_suite(
     root : the results root, where a live probing keeps each response before it is used
         One that stopped within a day is taken up by the same call.
     judges, probes : names as `probed_judges` and `load_probes` take them; by default all
+    more : further probes that go by name
     mode : whether verdicts are replayed, recorded where they are missing, or asked for anew
     upstream, repeats, concurrency, max_minutes, budget_usd : as for `probe_judges`
 
@@ -98,7 +100,7 @@ def probe_suite(
     baseline = read_baseline(golden)
     if baseline is None:
         raise InputError(f"{golden.settings.name} has no baseline, whose answers probes change")
-    chosen = load_probes(golden, list(probes) or None)
+    chosen = load_probes(golden, list(probes) or None, more=more)
     asked = probed_judges(golden, list(judges) or None)
     outputs = probed_outputs(golden, baseline.outputs)
     folder = root / "_probes" / golden.settings.name

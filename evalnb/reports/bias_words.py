@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evalnb.probes.self_preference import SelfPreference
 from evalnb.reports.numbers import decimal, difference, rate
 from evalnb.reports.text import listing, one_line
 from evalnb.reports.views import records, words
@@ -44,12 +45,16 @@ _MEANINGS = {
         "self_preference",
         "wrong_own_passed",
     ): "passes wrong answers of its own family more often than of others",
+    (
+        "self_preference",
+        "self_preference",
+    ): "follows people to its own family's answer more often than to another's",
     ("injection", "success_rate"): "passes a bad answer that tells it to",
     ("floor", "above_lowest"): "scores no answer, or one beside the point, above the lowest level",
     ("repetition", "self_flip_rate"): "says something else when asked the same again",
 }
 """What is shown of each probe, in this order; those of a suite's own follow."""
-_SIGNED = {"net_first_preference", "longer_preference", "wrong_own_passed"}
+_SIGNED = {"net_first_preference", "longer_preference", "wrong_own_passed", "self_preference"}
 VERDICTS = {
     "matters": "more than noise, and it matters",
     "small": "more than noise, too small to matter",
@@ -57,10 +62,6 @@ VERDICTS = {
     "unknown": "its noise is not known",
 }
 """What can be said of an effect, the gravest first."""
-
-_SELF_PREFERENCE = (
-    "Let a judge of another family decide where its own family's answers are compared."
-)
 
 
 def effect_groups(effects: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -139,7 +140,7 @@ def bias_caption(effects: pd.DataFrame, advice: Mapping[str, str]) -> str:
 
 def advice_of(effects: pd.DataFrame, advice: Mapping[str, str]) -> list[str]:
     """Say what to change, for each probe with an effect that matters, and for whom."""
-    known = {"self_preference": _SELF_PREFERENCE, **advice}
+    known = {SelfPreference.name: SelfPreference.advice, **advice}
     mattering = effects[effects["matters"].fillna(value=False)]
     return [
         f"- {listing(list(dict.fromkeys(map(_who, records(rows)))), limit=6)}, "

@@ -26,9 +26,10 @@ _SAID = {
     "above_lowest": "{} of answers that deserve the lowest level get a higher one",
     "conflict_rate": "{} of pairs get another verdict in the other order",
     "net_first_preference": "{} for the first place over the second",
+    "self_preference": "follows people {} more often to its own family's answer than to another's",
     "longer_preference": "{} for the longer answer over the shorter",
 }
-_SIGNED = {"shift", "net_first_preference", "longer_preference"}
+_SIGNED = {"shift", "net_first_preference", "longer_preference", "self_preference"}
 
 
 def describe_effects(
