@@ -73,6 +73,9 @@ class GateSettings(BaseModel):
     """Where more attacks than this make a judge pass a bad answer, an axis does not count."""
     max_conflict_rate: Share | None = None
     """The same where more pairs than this get another verdict in the other order."""
+    pairwise: Annotated[str, Field(min_length=1)] | None = None
+    """The judge of pairs that holds each answer against the baseline's, in a suite whose answers
+    have no score of their own: the package's, `pairwise`, or a file in the suite's `judges`."""
     shadow_until: date | None = None
     """Up to this day what blocks is reported only, unsafe answers excepted."""
 
