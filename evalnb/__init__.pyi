@@ -23,8 +23,11 @@ from .checks import suite_warnings as suite_warnings
 from .clients import async_client as async_client
 from .clients import sync_client as sync_client
 from .comparing import Comparison as Comparison
+from .comparing import Several as Several
 from .comparing import compare as compare
+from .comparing import judged_pairs as judged_pairs
 from .comparing import open_comparison as open_comparison
+from .comparing import open_several as open_several
 from .corrected import corrected_scores as corrected_scores
 from .corrected import labels_of_samples as labels_of_samples
 from .costs import monthly_usd as monthly_usd
@@ -86,6 +89,7 @@ from .probes import run_probes as run_probes
 from .ratings import AxisScale as AxisScale
 from .ratings import ratings_frame as ratings_frame
 from .reports.comparison_words import describe_comparison as describe_comparison
+from .reports.comparison_words import describe_several as describe_several
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning

@@ -431,13 +431,13 @@ def show(
 
 @app.command()
 def compare(
-    a: Annotated[
-        str,
+    sides: Annotated[
+        list[str],
         typer.Argument(
-            metavar="A", help="A run's folder, `baseline`, or a system such as v1 or its file."
+            metavar="A B...",
+            help="Runs' folders, `baseline`, or systems such as v1 or their files; two or more.",
         ),
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same, of the other side.")],
     suite: Annotated[
         str, typer.Option(help="The suite's folder, where neither side says it.")
     ] = "",
@@ -445,15 +445,25 @@ def compare(
         Path | None,
         typer.Option(help="Write compare.ipynb there, executed: tables, and answers side by side."),
     ] = None,
+    mode: Annotated[
+        Literal["replay", "record"],
+        typer.Option(help="Whether the judge of pairs is asked for verdicts that are missing."),
+    ] = "replay",
+    concurrency: Concurrency = 8,
 ) -> None:
-    """Put two systems, prompts or runs side by side and say what is known of them."""
-    found = evalnb.open_comparison(a, b, suite)
-    for line in evalnb.describe_comparison(found):
+    """Put systems, prompts or runs side by side and say what is known of them."""
+    found = evalnb.open_several(sides, suite, mode=mode, concurrency=concurrency)
+    for line in evalnb.describe_several(found):
         _say(_printable(line))
     if notebook is not None:
-        sides = [str(Path(side).resolve()) if Path(side).exists() else side for side in (a, b)]
+        named = [str(Path(side).resolve()) if Path(side).exists() else side for side in sides]
         folder = found.golden.folder
-        values = {"a": sides[0], "b": sides[1], "suite": str(folder.resolve() if folder else "")}
+        values = {
+            "a": named[0],
+            "b": named[1],
+            "more": ", ".join(named[2:]),
+            "suite": str(folder.resolve() if folder else ""),
+        }
         evalnb.execute_notebook(evalnb.notebook_path("compare"), notebook, values)
         _say(f"  {shown_from_here(notebook)}")
 

@@ -95,7 +95,7 @@ def test_few_cases_and_missing_verdicts_are_said() -> None:
 def test_a_system_against_itself_and_an_unknown_reference_are_refused() -> None:
     with pytest.raises(ValueError, match=r"two systems make a pair\. Got 'a' twice"):
         bradley_terry(verdicts(("c1", "a", "a", 1.0)))
-    with pytest.raises(ValueError, match="`reference` must be one of 'a', 'b'. Got 'x'"):
+    with pytest.raises(ValueError, match=r"`reference` must be one of 'a', 'b'\. Got 'x'"):
         bradley_terry(verdicts(("c1", "a", "b", 1.0)), reference="x")
 
 
