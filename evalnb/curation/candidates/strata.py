@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from evalnb.curation.candidates.clusters import cluster_names
-from evalnb.curation.candidates.conversations import asked, conversations
+from evalnb.curation.candidates.conversations import conversations
+from evalnb.curation.candidates.kinds import kinds_of
 from evalnb.curation.candidates.picks import candidates_of
 from evalnb.curation.lots import lot
 from evalnb.frames import to_records
@@ -47,12 +47,7 @@ def sample_categories(
     """
     _check_counts(n=n, top=top)
     rows = to_records(conversations(logs))
-    known = {row["conversation_id"]: row["category"] for row in rows if "category" in row}
-    what = "category"
-    if not known:
-        what = "cluster"
-        texts = {row["conversation_id"]: asked(row) for row in rows}
-        known = cluster_names(texts, n=top, seed=seed)
+    what, known = kinds_of(rows, n=top, seed=seed)
     groups = _groups(known)
     largest = sorted(groups, key=lambda name: (-len(groups[name]), name))[:top]
     return candidates_of(
