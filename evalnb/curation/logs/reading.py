@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -192,7 +193,7 @@ def _rows(
 def _of_calls(
     records: Iterator[Record | Damage], reader: Reader, faults: DamageFile
 ) -> Iterator[dict[str, Any]]:
-    with Calls() as calls:
+    with closing(Calls()) as calls:
         for record in records:
             found = [record] if isinstance(record, Damage) else reader.read(record)
             for one in found:
