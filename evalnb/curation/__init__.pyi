@@ -1,7 +1,13 @@
 # ruff: noqa: TID252 - lazy_loader reads relative imports alone
 from .audits import audit_sample as audit_sample
 from .candidates.disagreement import find_disagreement as find_disagreement
+from .candidates.drafts import Drafts as Drafts
+from .candidates.drafts import describe_drafts as describe_drafts
+from .candidates.drafts import draft_candidates as draft_candidates
 from .candidates.duplicates import duplicate_pairs as duplicate_pairs
+from .candidates.files import Candidates as Candidates
+from .candidates.files import read_candidates as read_candidates
+from .candidates.files import write_candidates as write_candidates
 from .candidates.folding import Folding as Folding
 from .candidates.folding import fold_duplicates as fold_duplicates
 from .candidates.gain import sampler_gains as sampler_gains
@@ -37,6 +43,15 @@ from .outputs import RatedRun as RatedRun
 from .outputs import find_outputs as find_outputs
 from .outputs import with_holdout as with_holdout
 from .outputs import without_holdout as without_holdout
+from .production.failures import failure_candidates as failure_candidates
+from .production.failures import find_failures as find_failures
+from .production.rates import describe_scores as describe_scores
+from .production.rates import production_rates as production_rates
+from .production.scores import production_cassettes as production_cassettes
+from .production.scores import score_logs as score_logs
+from .production.scores import unused_scorers as unused_scorers
+from .production.writing import curation_folder as curation_folder
+from .production.writing import write_log_scores as write_log_scores
 from .redaction.quality import redaction_quality as redaction_quality
 from .redaction.redacting import Redaction as Redaction
 from .redaction.redacting import describe_redaction as describe_redaction
