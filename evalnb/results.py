@@ -153,7 +153,9 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
         decision=named.decision,
         misses=run.misses,
         remarks=[
-            *holdout_sentences(rates, looks, run.manifest["golden_version"]),
+            *holdout_sentences(
+                rates, looks, run.manifest["golden_version"], run.manifest.get("gap_change", ())
+            ),
             *judge_sentences(run),
             *cost_sentences(run.manifest, records["outputs"]),
             *(drop_sentences(drops_of(run), hidden) if run.outcome == Outcome.FAIL else ()),

@@ -11,6 +11,7 @@ from .candidates.files import write_candidates as write_candidates
 from .candidates.folding import Folding as Folding
 from .candidates.folding import fold_duplicates as fold_duplicates
 from .candidates.gain import sampler_gains as sampler_gains
+from .candidates.languages import spoken_languages as spoken_languages
 from .candidates.picks import candidates_of as candidates_of
 from .candidates.picks import merge_candidates as merge_candidates
 from .candidates.strata import sample_categories as sample_categories
@@ -37,6 +38,9 @@ from .logs.columns import Column as Column
 from .logs.damage import DamagedLogWarning as DamagedLogWarning
 from .logs.damage import read_damaged as read_damaged
 from .logs.reading import read_logs as read_logs
+from .mix import Mix as Mix
+from .mix import describe_mix as describe_mix
+from .mix import traffic_mix as traffic_mix
 from .opening import describe_labelling as describe_labelling
 from .opening import open_labelling as open_labelling
 from .outputs import RatedRun as RatedRun
@@ -73,3 +77,4 @@ from .scales import Option as Option
 from .scales import Scale as Scale
 from .scales import scale_of as scale_of
 from .scales import suite_scales as suite_scales
+from .text_distance import text_distance as text_distance

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalnb.curation.candidates.languages import base_language
 from evalnb.scorers import NotApplicable, Score
 from evalnb.shifts import is_known_language, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["answers_in_language", "base_language"]
-
-
-def base_language(tag: str) -> str:
-    """Return the language of a tag, without region and script.
-
-    Examples
-    --------
-    >>> base_language("pt-BR")
-    'pt'
-    """
-    return tag.replace("_", "-").partition("-")[0].strip().casefold()
+__all__ = ["answers_in_language"]
 
 
 def answers_in_language(
