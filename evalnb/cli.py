@@ -13,12 +13,12 @@ import os
 import shlex
 import sys
 import traceback
-import warnings
 from contextlib import closing, nullcontext, suppress
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from warnings import catch_warnings, simplefilter
 
 import typer
 from typer.core import TyperGroup
@@ -492,8 +492,20 @@ def check(suite: Suite) -> None:
     warnings += [*evalnb.suite_warnings(golden, baseline), *evalnb.age_warnings(ages)]
     if golden.folder:
         warnings += [*_judge_warnings(golden), *_label_warnings(golden)]
+    leaks = curation.split_leaks(golden).to_dict("records")
+    warnings += [
+        f"{row['case_id']}, a holdout case, is nearly {row['other_id']} ({row['similarity']:.0%} alike)"
+        for row in leaks
+        if not row["exact"]
+    ]
     for warning in warnings:
         _say(f"  warning: {_printable(warning)}")
+    equal = [f"{row['case_id']} is {row['other_id']}" for row in leaks if row["exact"]]
+    if equal:
+        raise InputError(
+            f"cases in dev and in the holdout are the same, which says nothing any more then: "
+            f"{', '.join(equal)}. Take one of each two out."
+        )
 
 
 @app.command()
@@ -742,8 +754,8 @@ def _read_logs(
         if not (column and equals and field):
             raise InputError(f"--map must be COLUMN=FIELD. Got {pair!r}.")
         given[column] = field
-    with warnings.catch_warnings(record=True, category=curation.DamagedLogWarning) as caught:
-        warnings.simplefilter("always", curation.DamagedLogWarning)
+    with catch_warnings(record=True) as caught:
+        simplefilter("always", curation.DamagedLogWarning)
         read = curation.read_logs(
             logs[0] if len(logs) == 1 else logs,
             given or None,

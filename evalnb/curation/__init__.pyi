@@ -34,6 +34,7 @@ from .labelling import Progress as Progress
 from .labels import append_label as append_label
 from .labels import label_path as label_path
 from .labels import read_labels as read_labels
+from .leaks import split_leaks as split_leaks
 from .logs.columns import Column as Column
 from .logs.damage import DamagedLogWarning as DamagedLogWarning
 from .logs.damage import read_damaged as read_damaged

@@ -86,8 +86,10 @@ def describe_mix(found: Mix) -> list[str]:
     divergence = rows["js_divergence_bits"]
     span = interval(divergence["ci_low"], divergence["ci_high"])
     lines = [
-        f"{found.by}: divergence {rate(divergence['estimate'])} bits ({span}), p "
-        f"{p_value(test['p_value'])}, n = {test['n']:,}, {test['n_left_out']:,} without any"
+        (
+            f"{found.by}: divergence {rate(divergence['estimate'])} bits ({span}), "
+            f"{p_value(test['p_value'])}, n = {test['n']:,}, {test['n_left_out']:,} without any"
+        )
     ]
     lines += [
         f"  {one_line(row['category'])}: {rate(row['share_traffic'])} of traffic, "
