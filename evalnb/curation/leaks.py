@@ -42,7 +42,7 @@ def split_leaks(golden: GoldenSet) -> pd.DataFrame:
     a frame as `LEAKS` says, equal pairs first, then the nearest
     """
     cases = list(golden)
-    if len({case.split == HOLDOUT for case in cases}) < 2:  # noqa: PLR2004 - both sides are there
+    if len({case.split == HOLDOUT for case in cases}) < 2:
         return LEAKS.empty()
     texts = [whole_text(case) for case in cases]
     rows = []
