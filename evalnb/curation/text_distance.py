@@ -54,7 +54,8 @@ def text_distance(golden: Sequence[str], traffic: Sequence[str], *, seed: int = 
     from scipy.sparse import vstack
     from sklearn.decomposition import TruncatedSVD
 
-    dimensions = min(_DIMENSIONS, n - 1)
-    analysis = TruncatedSVD(dimensions, random_state=seed)
-    vectors = analysis.fit_transform(vstack(tfidf(golden, traffic)))
+    grams = vstack(tfidf(golden, traffic)).tocsc()
+    grams = grams[:, grams.getnnz(axis=0) > 0]  # hashed n-grams are a million columns, mostly empty
+    analysis = TruncatedSVD(min(_DIMENSIONS, n - 1, grams.shape[1]), random_state=seed)
+    vectors = analysis.fit_transform(grams.tocsr())
     return maximum_mean_discrepancy(vectors[: len(golden)], vectors[len(golden) :], seed=seed)

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from evalnb.cases import Case, Turn
 from evalnb.curation.redaction.redacting import redact
 from evalnb.frames import to_records
@@ -16,8 +18,6 @@ from evalnb.systems import Output, ToolCall, output_content, output_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pandas as pd
 
     from evalnb.curation.redaction.redactor import Redactor
 
@@ -107,9 +107,11 @@ def logged_conversations(
         answer that nobody asked for, such as a greeting, is left out; so are the texts of tools.
     redactor : what is redacted; see `redact`
     """
-    redacted = redact(logs, redactor).logs
+    matters = logs["role"].isin(["user", *_ANSWERS])  # what tools give is long, and not looked at
+    said = logs.assign(text=logs["text"].where(matters, other=pd.NA))
+    redacted = redact(said, redactor).logs
     texts = ("conversation_id", "turn", "role", "text", "language", "output_tokens", "latency_ms")
-    frame = redacted[list(texts)].assign(logged=logs["text"].array)
+    frame = redacted[list(texts)].assign(logged=said["text"].array)
     frame = frame.sort_values(["conversation_id", "turn"], ignore_index=True)
     rows: list[dict[str, Any]] = []
     for row in to_records(frame):

@@ -78,6 +78,7 @@ def verdict(golden: GoldenSet, logs: pd.DataFrame, scorer: str) -> tuple[Any, An
         ({}, talk("c", EN, None), "refusal", (True, "does not decline", None)),
         ({}, talk("c", EN), "refusal", (None, None, "empty")),
         ({}, [{"conversation_id": "c", "turn": 1, "role": "assistant", "text": EN}], "refusal", (None, None, "not_applicable")),
+        ({}, [{"conversation_id": "c", "turn": 1, "role": "system", "text": EN}], "refusal", (None, None, "not_applicable")),
     ],
 )  # fmt: skip
 def test_rules_that_hold_for_every_answer(
