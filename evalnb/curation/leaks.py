@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalnb.curation.candidates.duplicates import THRESHOLD, duplicate_pairs
 from evalnb.curation.candidates.vectors import case_text
@@ -45,7 +45,7 @@ def split_leaks(golden: GoldenSet) -> pd.DataFrame:
     if len({case.split == HOLDOUT for case in cases}) < 2:
         return LEAKS.empty()
     texts = [whole_text(case) for case in cases]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for first, second, similarity in duplicate_pairs(texts, THRESHOLD):
         one, other = cases[first], cases[second]
         if (one.split == HOLDOUT) == (other.split == HOLDOUT):
@@ -59,7 +59,7 @@ def split_leaks(golden: GoldenSet) -> pd.DataFrame:
                 "exact": _bare(texts[first]) == _bare(texts[second]),
             }
         )
-    rows.sort(key=lambda row: (not row["exact"], -float(row["similarity"]), str(row["case_id"])))
+    rows.sort(key=lambda row: (not row["exact"], -row["similarity"], row["case_id"]))
     return LEAKS.build(rows)
 
 

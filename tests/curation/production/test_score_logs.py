@@ -46,7 +46,7 @@ def suite_of(**production: Any) -> GoldenSet:
     return GoldenSet((), SuiteSettings(production=ProductionSettings(**production)))
 
 
-def verdict(golden: GoldenSet, logs: pd.DataFrame, scorer: str) -> tuple[Any, Any, Any]:
+def verdict(golden: GoldenSet, logs: pd.DataFrame, scorer: str) -> tuple[Any, ...]:
     rows = score_logs(logs, golden, judges=())
     row = rows[rows["scorer"] == scorer].iloc[0]
     return tuple(
@@ -111,7 +111,7 @@ def test_scorers_of_the_suites_own_see_redacted_answers_and_win_over_ours(tmp_pa
         "def language(case, output):\n"
         "    return evalnb.Score(1.0, True, f'{case.input} {output.text}')\n"
     )
-    cases = [
+    cases: list[dict[str, Any]] = [
         {"id": "a", "input": "Hi", "expected_exact": "x"},
         {"id": "b", "input": "Hi", "rubric": ["x"]},
     ]
