@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalnb.curation.candidates.picks import CANDIDATES
 from evalnb.errors import InputError
 from evalnb.frames import LOGS, FrameSchema, to_records
-from evalnb.jsontext import MAX_WRITTEN_LINE_BYTES, dump_json, read_lines, write_atomically
+from evalnb.jsontext import dump_json, write_atomically
+from evalnb.results import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,10 +66,4 @@ def write_rows(path: Path, frame: pd.DataFrame) -> None:
 def _read(path: Path, schema: FrameSchema) -> pd.DataFrame:
     if not path.is_file():
         raise InputError(f"there are no candidates at {path.parent}: {path.name} is missing")
-    lines, problems = read_lines(path, max_line_bytes=MAX_WRITTEN_LINE_BYTES)
-    if problems:
-        raise InputError("the candidates cannot be used", problems)
-    try:
-        return schema.build(line.value for line in lines)
-    except ValueError as error:
-        raise InputError(f"{path} cannot be used: {error}") from error
+    return read_rows(path, schema, "file of candidates", "Have it written again.")

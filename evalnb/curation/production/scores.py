@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,10 +12,10 @@ from evalnb.curation.candidates.conversations import conversations
 from evalnb.curation.production.answers import logged_conversations
 from evalnb.curation.production.rules import GeneralRules, unused_rules
 from evalnb.curation.redaction.redactor import redactor_of
-from evalnb.frames import SCORES, NaReason
+from evalnb.frames import OUTPUTS, SCORES, NaReason
 from evalnb.golden import GoldenSet
 from evalnb.judges import suite_judges
-from evalnb.judging import Judging, ask_each
+from evalnb.judging import judge_outputs
 from evalnb.panel import Panel
 
 if TYPE_CHECKING:
@@ -41,12 +40,12 @@ def score_logs(
     golden: GoldenSet,
     *,
     judges: Sequence[Judge] | None = None,
+    run_id: str | None = None,
     cassettes: Cassettes | None = None,
-    upstream: Upstream | None = None,
-    concurrency: int = 8,
     max_minutes: float | None = None,
     budget_usd: float | None = None,
-    run_id: str | None = None,
+    concurrency: int = 8,
+    upstream: Upstream | None = None,
 ) -> pd.DataFrame:
     """Score what was answered in production by what holds for every answer.
 
@@ -64,10 +63,10 @@ def score_logs(
     golden : the suite
     judges : whom to ask; by default those of the suite, none for an empty list
         They are asked about what no rule failed, a declining answer excepted.
+    run_id : stands in every row
     cassettes : where verdicts are taken from and stored; by default `production_cassettes`, in
         replay
-    upstream, concurrency, max_minutes, budget_usd : as for `evalnb.judge_outputs`
-    run_id : stands in every row
+    max_minutes, budget_usd, concurrency, upstream : as for `evalnb.judge_outputs`
 
     Returns
     -------
@@ -102,20 +101,18 @@ def score_logs(
     general = [judge for judge in asked if _needs_nothing(judge, found)]
     if general:
         of_logs = GoldenSet(tuple(one.case for one in found), golden.settings, golden.folder)
-        judging = Judging(of_logs, general, upstream=upstream)
-        cassettes = production_cassettes(golden) if cassettes is None else cassettes
         open_ones = [one for one in found if one.exchanges and _is_open(verdicts[one.case.id])]
-        ask_each(
-            judging,
-            [partial(judging.ask_about, one.case, one.record) for one in open_ones],
-            cassettes,
-            concurrency=concurrency,
+        given = judge_outputs(
+            of_logs,
+            OUTPUTS.build(one.record for one in open_ones),
+            general,
+            cassettes=cassettes or production_cassettes(golden),
             max_minutes=max_minutes,
             budget_usd=budget_usd,
+            concurrency=concurrency,
+            upstream=upstream,
         )
-        if cassettes.faults:
-            raise cassettes.faults[0]
-        panel = Panel(golden.settings.judging, general, judging.frame())
+        panel = Panel(golden.settings.judging, general, given)
         names = tuple(name for judge in general for name in judge.scorers)
     rows = (
         {**row, "run_id": run_id, "case_id": one.conversation_id, "repeat": 1}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING
 
 from evalnb.curation.candidates.files import write_candidates, write_rows
-from evalnb.errors import InputError
 from evalnb.jsontext import write_atomically
 from evalnb.reports.markdown import escape
-from evalnb.results import results_root
+from evalnb.results import new_folder, results_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,23 +26,16 @@ def curation_folder(golden: GoldenSet, kind: str, now: datetime, root: Path | No
 
     Parameters
     ----------
-    golden : the suite
+    golden : whose it is
     kind : what for, such as "production"
-    now : time in UTC
-    root : the results root; by default the suite's
+    now, root : as for `new_run_folder`
 
     Raises
     ------
     InputError
         If it cannot be made.
     """
-    name = f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    folder = (root or results_root(golden)) / f"_{kind}" / golden.settings.name / name
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(f"no folder can be made for what was found: {error}") from error
-    return folder
+    return new_folder((root or results_root(golden)) / f"_{kind}" / golden.settings.name, now)
 
 
 def write_log_scores(

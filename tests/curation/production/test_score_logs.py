@@ -18,28 +18,11 @@ from evalnb.curation.production.rates import describe_scores, production_rates
 from evalnb.curation.production.scores import production_cassettes, score_logs, unused_scorers
 from evalnb.frames import LOGS, SCORES
 from evalnb.golden import GoldenSet, ProductionSettings, RedactionSettings, SuiteSettings
+from tests.curation.conversations import logs_of, talk
 from tests.suites import REPOSITORY, make_suite
 
 EN = "The order is on the way to you and it will be there soon."
 DE = "Die Bestellung ist auf dem Weg und wird bald bei Ihnen sein."
-
-
-def talk(name: str, *texts: str | None, **more: Any) -> list[dict[str, Any]]:
-    """Return a conversation in which the user begins, and each is answered."""
-    return [
-        {
-            "conversation_id": name,
-            "turn": turn,
-            "role": "assistant" if turn % 2 == 0 else "user",
-            "text": text,
-            **more,
-        }
-        for turn, text in enumerate(texts, 1)
-    ]
-
-
-def logs_of(*talks: list[dict[str, Any]]) -> pd.DataFrame:
-    return LOGS.build(row for one in talks for row in one)
 
 
 def suite_of(**production: Any) -> GoldenSet:
