@@ -15,6 +15,7 @@ from tests.benchmarks import (
     operating_characteristics,
     phrases,
     phrases_power,
+    production,
     redaction,
     replay,
     scale,
@@ -36,6 +37,7 @@ if __name__ == "__main__":
         phrases_power.measure,
         curation.measure,
         redaction.measure,
+        production.measure,
         gate_statistics.measure,
         operating_characteristics.measure,
     )
