@@ -926,6 +926,27 @@ def review(
 
 
 @golden_app.command()
+def add(
+    suite: Suite,
+    staged: Annotated[
+        Path,
+        typer.Option(
+            "--from", metavar="FILE", help="A curator's staged file, or a JSONL file of cases."
+        ),
+    ],
+) -> None:
+    """Add staged cases to a suite, those that are good and new; review and commit the diff."""
+    golden = evalnb.read_golden(suite)
+    adding = curation.add_staged(golden, staged)
+    for line in curation.describe_adding(adding):
+        _say(_printable(line))
+    if adding.rows["outcome"].eq("added").any():
+        _say(f"review and commit {shown_from_here(suite / 'cases.jsonl')}")
+    if adding.problems:
+        raise InputError(f"{len(adding.problems)} of what is staged was not added")
+
+
+@golden_app.command()
 def draft(
     suite: Suite,
     logs: Annotated[

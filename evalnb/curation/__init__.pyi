@@ -25,6 +25,7 @@ from .coverage import golden_coverage as golden_coverage
 from .coverage import text_drift as text_drift
 from .exchange import respond as respond
 from .exchange import state_of as state_of
+from .form import CurationForm as CurationForm
 from .form import LabelForm as LabelForm
 from .items import Item as Item
 from .items import items_to_rate as items_to_rate
@@ -78,4 +79,14 @@ from .scales import Option as Option
 from .scales import Scale as Scale
 from .scales import scale_of as scale_of
 from .scales import suite_scales as suite_scales
+from .staging.adding import add_staged as add_staged
+from .staging.adding import describe_adding as describe_adding
+from .staging.curating import Curating as Curating
+from .staging.exchange import curating_state as curating_state
+from .staging.exchange import respond_to_curator as respond_to_curator
+from .staging.items import CurationItem as CurationItem
+from .staging.items import items_to_curate as items_to_curate
+from .staging.opening import describe_curating as describe_curating
+from .staging.opening import open_curating as open_curating
+from .staging.opening import pick_candidates as pick_candidates
 from .text_distance import text_distance as text_distance

@@ -7,10 +7,12 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pydantic_core import PydanticCustomError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["now_text", "seconds_an_item"]
+__all__ = ["moment", "now_text", "seconds_an_item"]
 
 _PAUSE_S = 600.0
 
@@ -40,3 +42,14 @@ def seconds_an_item(moments: Iterable[str]) -> float | None:
 def now_text(clock: Callable[[], datetime]) -> str:
     """Return what time a clock says it is, in UTC, as files of actions have it."""
     return clock().astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def moment(value: str) -> str:
+    """Return a text that is a time with its offset; what pydantic checks a field by."""
+    try:
+        aware = datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        aware = False
+    if not aware:
+        raise PydanticCustomError("moment", "must be a time such as 2026-05-31T09:30:00+00:00")
+    return value
