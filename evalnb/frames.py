@@ -297,6 +297,7 @@ CASES = FrameSchema(
         "category": "string",
         "language": "string",
         "tags": "object",
+        "conversation_id": "string",
         "input": "string",
         "messages": "object",
         "turns": "object",

@@ -8,6 +8,7 @@ import pandas as pd
 
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.frames import Outcome, to_records
+from evalnb.slicing import Slices
 from evalnb.stats.levels import RATIOS, SMALLEST_SLICE
 from evalnb.stats.ratios import geometric_mean_ratio
 
@@ -80,7 +81,9 @@ def _suite_row(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[
 
 def _tested_row(golden: GoldenSet, measure: str, both: pd.DataFrame, n_tests: int) -> Iterator[Row]:
     limit = getattr(golden.settings.gate, _SETTINGS[measure])
-    found = to_records(geometric_mean_ratio(both["was"], both["now"]))[0]
+    clusters = both.index.map(Slices(golden).clusters())
+    shared = None if clusters.isna().all() else pd.Series(clusters)
+    found = to_records(geometric_mean_ratio(both["was"], both["now"], clusters=shared))[0]
     ratio = found.get("estimate")
     # Without a p-value all cases have one ratio, or there are none.
     p_adjusted = min(found.get("p_greater", 0.0) * n_tests, 1.0)

@@ -95,7 +95,7 @@ def found_drops(
     Parameters
     ----------
     pairs : columns case_id, scorer, mean, n_scored, mean_before, n_scored_before
-    slices : of the golden set
+    slices : of the golden set; cases of one conversation are flipped together
     margin, strict, alpha : as in `evalnb.stats.drops.decide_drops`
     accidents : as `accidents_of` gives them; with them, what they could decide is inconclusive
 
@@ -103,10 +103,10 @@ def found_drops(
     -------
     as `evalnb.stats.drops.DROPS` says
     """
-    places = slices.places()
+    clusters, places = pairs["case_id"].map(slices.clusters()), slices.places()
 
     def decided(mean: pd.Series) -> pd.DataFrame:
-        frame = _paired(pairs.assign(mean=mean), places)
+        frame = _paired(pairs.assign(mean=mean, cluster=clusters), places)
         return decide_drops(frame, margin=margin, strict=strict, alpha=alpha)
 
     found = decided(pairs["mean"])
@@ -199,7 +199,7 @@ def _paired(pairs: pd.DataFrame, places: pd.DataFrame) -> pd.DataFrame:
     whole = pd.DataFrame(
         {
             "case_id": pairs["case_id"],
-            "cluster": None,
+            "cluster": pairs["cluster"].astype("string"),
             "scorer": pairs["scorer"],
             "slice": SUITE,
             "baseline": pairs["mean_before"],
