@@ -6,13 +6,15 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from evalnb.advice import RULE_ONLY, judges_of
-from evalnb.baseline import RULES, count, read_baseline, write_baseline
+from evalnb.baseline import RULES, SYSTEM_FILE, count, read_baseline, write_baseline
 from evalnb.certificates import counting_scorers, read_certificates
 from evalnb.errors import InputError
 from evalnb.frames import Outcome, to_records
 from evalnb.gate import decide
+from evalnb.jsontext import write_atomically
 from evalnb.results import read_run
 from evalnb.scoring import case_scorers
+from evalnb.systems import PromptSystem, load_system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,6 +76,27 @@ def accept_baseline(
         "reason": reason.strip(),
     }
     write_baseline(golden, manifest, run.scores, run.outputs)
+    _keep_system(golden, run)
+
+
+def _keep_system(golden: GoldenSet, run: Run) -> None:
+    """Keep the prompt file of an accepted run, if it is still the one that ran."""
+    if golden.folder is None:
+        return
+    path = golden.folder / "baseline" / SYSTEM_FILE
+    try:
+        system = load_system(golden, run.manifest["system"])
+    except InputError:  # it ran from elsewhere
+        system = None
+    source = system.path if isinstance(system, PromptSystem) else None
+    if (
+        system is not None
+        and source is not None
+        and (system.fingerprint == run.manifest["system_fingerprint"])
+    ):
+        write_atomically(path, source.read_bytes())
+    elif path.exists():
+        path.unlink()
 
 
 def check_acceptable(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CASE",
     "RULES",
+    "SYSTEM_FILE",
     "Baseline",
     "count",
     "pass_rates",
@@ -40,6 +41,9 @@ CASE = "(case)"
 """Stands in the `scorer` column for the case as a whole."""
 RULES = "(rules)"
 """Stands there for the case by its rules alone, where certified judges decide on the whole too."""
+
+SYSTEM_FILE = "system.toml"
+"""In a baseline's folder, the prompt file of its system as it was: it can be asked again."""
 
 _CASE, _RULES = -1, -2
 _FORMAT = 1

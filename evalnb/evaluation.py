@@ -22,6 +22,7 @@ from evalnb.certificates import (
     standings,
     with_standing,
 )
+from evalnb.confirming import Confirming
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import VERDICTS, is_accident, to_records
@@ -114,6 +115,22 @@ def evaluate(
             batches=batches_of(golden, mode, folder),
         )
     started = datetime.now(UTC)
+    confirming = None
+    if mode == "live":
+        confirming = Confirming(
+            golden,
+            system,
+            as_of,
+            repeats,
+            judge_repeats=judge_repeats,
+            tier=tier,
+            concurrency=concurrency,
+            progress=progress,
+            upstream=upstream,
+            folder=folder,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
     journal = None
     if mode == "live" and folder is not None:
         journal = open_journal(folder, golden, system, repeats, tier)
@@ -155,6 +172,7 @@ def evaluate(
         },
         as_of=as_of,
         override=override,
+        confirming=confirming,
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
     )
@@ -169,6 +187,7 @@ def decided_run(
     *,
     as_of: date,
     override: Override | None = None,
+    confirming: Confirming | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
 ) -> Run:
@@ -182,6 +201,7 @@ def decided_run(
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
     as_of : the day that waivers are compared with
+    confirming : asks again about what looks worse, None in replay
     override, unused_cassettes, without_requests : as for `evalnb.decide`
 
     Raises
@@ -200,6 +220,10 @@ def decided_run(
     misses = cassettes.misses_frame()
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
         raise cassettes.faults[0]
+    costs = pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])
+    confirmation = None
+    if confirming is not None and baseline is not None:
+        confirmation = confirming(scores, baseline, float(costs.sum()))
     decision = decide(
         golden,
         scores,
@@ -214,6 +238,7 @@ def decided_run(
         unused_cassettes=unused_cassettes,
         without_requests=without_requests,
         override=override,
+        confirmation=confirmation,
     )
     rates = None
     if baseline is not None:
@@ -236,6 +261,8 @@ def decided_run(
             "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
+            "confirmation": confirmation.summary() if confirmation else None,
+            "no_confirmation": (confirming.why_not if confirming else "") or None,
             **_about_outputs(outputs, scores, verdicts),
             "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, verdicts),
             "git_commit": _git_commit(golden.folder),
@@ -253,6 +280,7 @@ def decided_run(
         exit_code=exit_code(decision),
         golden=golden,
         baseline=baseline,
+        confirmation=confirmation,
     )
 
 

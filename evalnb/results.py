@@ -43,7 +43,11 @@ from evalnb.reports.differences import Earlier, earlier_baseline, found, states
 from evalnb.reports.html import Page, html_page
 from evalnb.reports.junit import junit_xml
 from evalnb.reports.markdown import summary
-from evalnb.reports.sentences import cost_sentences, holdout_sentences
+from evalnb.reports.sentences import (
+    confirmation_sentences,
+    cost_sentences,
+    holdout_sentences,
+)
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
 
@@ -118,9 +122,24 @@ def write_run(folder: Path, run: Run) -> None:
     _write_lines(folder / "scores.jsonl", records["scores"])
     if len(run.verdicts):
         _write_lines(folder / "verdicts.jsonl", to_records(run.verdicts))
+    _write_confirmation(folder / "confirmation", run)
     count_look(folder, run, "totals")
     _write_reports(folder, run, records)
     _write_json(folder / "report.json", _report(run, records))
+
+
+def _write_confirmation(folder: Path, run: Run) -> None:
+    """Write what fresh repeats gave, a folder a side."""
+    found = run.confirmation
+    if found is None:
+        return
+    for side, outputs, scores in (
+        ("baseline", found.outputs_before, found.before),
+        ("candidate", found.outputs_now, found.now),
+    ):
+        (folder / side).mkdir(parents=True, exist_ok=True)
+        _write_lines(folder / side / "outputs.jsonl", to_records(outputs))
+        _write_lines(folder / side / "scores.jsonl", to_records(scores))
 
 
 def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record]]) -> None:
@@ -156,6 +175,7 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
             *holdout_sentences(rates, looks, run.manifest["golden_version"]),
             *judge_sentences(run),
             *cost_sentences(run.manifest, records["outputs"]),
+            *confirmation_sentences(run.manifest),
             *(drop_sentences(drops_of(run), hidden) if run.outcome == Outcome.FAIL else ()),
         ],
     )

@@ -25,6 +25,7 @@ from evalnb.reports.misses import miss_lines
 from evalnb.reports.numbers import MISSING, count, milliseconds, tokens
 from evalnb.reports.sentences import (
     baseline_sentence,
+    confirmation_sentences,
     cost_sentences,
     holdout_sentences,
     outcome_words,
@@ -147,7 +148,8 @@ def html_page(page: Page) -> str:
         notice=manifest.get("notice"),
         overall=overall_sentence(run.slices),
         baseline=baseline_sentence(manifest),
-        usage=[*cost_sentences(manifest, page.outputs), *_usage_sentences(page.outputs)],
+        usage=[*cost_sentences(manifest, page.outputs), *_usage_sentences(page.outputs),
+            *confirmation_sentences(manifest)],
         judges=judge_sentences(run),
         judged=_table(_spoken(judged_counts(run.scores)), "What the judges scored"),
         by_model=_table(

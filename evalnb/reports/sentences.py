@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "baseline_sentence",
+    "confirmation_sentences",
     "cost_sentences",
     "holdout_sentences",
     "outcome_words",
@@ -109,6 +110,26 @@ def baseline_sentence(run: Mapping[str, Any]) -> str:
         return text
     version = cell_text(baseline["golden_version"], limit=16)
     return f"{text} It is of another golden version, {version}: only the cases of both compare."
+
+
+def confirmation_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Say what was asked again because it looked worse, or why it could not be.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    found = run.get("confirmation")
+    if not found:
+        why_not = run.get("no_confirmation")
+        return [f"Not asked again before blocking: {why_not}."] if why_not else []
+    cost = f" for {money(found['cost_usd'])}" if found.get("cost_usd") is not None else ""
+    missing = f", {tokens(found['missing'])} of them missing" if found["missing"] else ""
+    return [
+        f"Asked again on both sides: {count(found['cases'], 'case')}, "
+        f"{count(found['repeats'], 'repeat')} a side, {count(found['answers'], 'answer')}"
+        f"{cost}{missing}. These fresh repeats alone decide whether scores fell."
+    ]
 
 
 def cost_sentences(run: Mapping[str, Any], outputs: Iterable[Mapping[str, Any]]) -> list[str]:
