@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from evalnb.advice import RULE_ONLY, judges_of
-from evalnb.baseline import RULES, SYSTEM_FILE, count, read_baseline, write_baseline
+from evalnb.baseline import RULES, SYSTEM_FILE, count, keep_first, read_baseline, write_baseline
 from evalnb.certificates import counting_scorers, read_certificates
 from evalnb.errors import InputError
 from evalnb.frames import Outcome, to_records
@@ -75,6 +75,9 @@ def accept_baseline(
         "accepted_at": now.isoformat(timespec="seconds"),
         "reason": reason.strip(),
     }
+    # What blocks and is accepted all the same was looked at: from there on it is no creep.
+    blocked = _decided_now(golden, run)["outcome"].eq(Outcome.FAIL).any()
+    keep_first(golden, None if blocked else run.manifest["golden_version"])
     write_baseline(golden, manifest, run.scores, run.outputs)
     _keep_system(golden, run)
 

@@ -64,9 +64,11 @@ app = typer.Typer(
 )
 baseline_app = typer.Typer(help="The accepted run that later runs are compared with.")
 golden_app = typer.Typer(help="The versions of a golden set, and the age of its cases.")
+thresholds_app = typer.Typer(help="The thresholds of the gate.")
 local_app = typer.Typer(help="The small local model that records without a key.")
 app.add_typer(baseline_app, name="baseline")
 app.add_typer(golden_app, name="golden")
+app.add_typer(thresholds_app, name="thresholds")
 app.add_typer(local_app, name="local")
 
 Suite = Annotated[
@@ -345,6 +347,38 @@ def power(
     planned = evalnb.plan(golden, baseline, cases=cases, repeats=repeats)
     for number, line in enumerate(evalnb.describe_power(planned, drop)):
         _say(_printable(line if number else f"{golden.settings.name}: {line}"))
+
+
+@app.command()
+def noise(suite: Suite, results: ResultsRoot = None) -> None:
+    """Say what varies between live runs of the same system, and which drop shows beyond it."""
+    golden = evalnb.read_golden(_folder(suite))
+    for number, line in enumerate(evalnb.describe_noise(evalnb.noise_floor(golden, results))):
+        _say(_printable(line if number else f"{golden.settings.name}: {line}"))
+
+
+@thresholds_app.command()
+def suggest(
+    suite: Suite,
+    results: ResultsRoot = None,
+    write: Annotated[bool, typer.Option("--write", help="Write it into suite.toml.")] = False,
+) -> None:
+    """Suggest thresholds from live runs in which nothing changed; shows what it would write."""
+    if write and os.environ.get("CI"):
+        raise InputError("thresholds are not written in CI: do it at a desk, and have it reviewed")
+    golden = evalnb.read_golden(_folder(suite))
+    found = evalnb.suggest_thresholds(golden, results)
+    lines = found.diff()
+    _say(f"{golden.settings.name}: from {found.runs} live runs in which nothing changed")
+    for line in lines or ["  suite.toml says as much already"]:
+        _say(_printable(line))
+    if not lines:
+        return
+    if write:
+        path = evalnb.write_thresholds(golden, found)
+        _say(f"written; review and commit {shown_from_here(path)}")
+    else:
+        _say("nothing was changed: add --write to write it")
 
 
 @app.command()

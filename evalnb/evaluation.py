@@ -31,6 +31,7 @@ from evalnb.journal import UNFINISHED
 from evalnb.judges import suite_judges
 from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.past_runs import past_runs
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -221,7 +222,10 @@ def decided_run(
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
         raise cassettes.faults[0]
     costs = pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])
-    confirmation = None
+    confirmation, history = None, None
+    if confirming is not None:
+        root = confirming.folder.resolve().parents[1] if confirming.folder else None
+        history = past_runs(golden, root, before=about["run_id"])
     if confirming is not None and baseline is not None:
         confirmation = confirming(scores, baseline, float(costs.sum()))
     decision = decide(
@@ -239,6 +243,7 @@ def decided_run(
         without_requests=without_requests,
         override=override,
         confirmation=confirmation,
+        history=history,
     )
     rates = None
     if baseline is not None:

@@ -494,8 +494,8 @@ RESULTS = FrameSchema(
 
 A repeat is scored when something decided on it and nothing that decides is NA by accident; it
 passes when nothing that decides fails. Rules decide, and judges with a valid certificate; what
-others say is in `mean_scores` and `reasons` alone. `state` is `pass`, `fail` or `unstable` over the scored repeats, NA
-without any; `passed` is True only for `pass`. `mean_scores` maps scorer to mean value, `reasons`
+others say is in `mean_scores` and `reasons` alone. `state` is `pass` (all scored repeats, or as many as the
+suite's `passes_needed`), `fail` (none) or `unstable`, NA without any or where what is missing decides; `passed` is True only for `pass`. `mean_scores` maps scorer to mean value, `reasons`
 lists the reasons of failed and missing scores, tokens and cost are totals over repeats, latency
 is their mean.
 """

@@ -34,6 +34,7 @@ from evalnb.frames import (
     to_records,
 )
 from evalnb.limits import limit_rows
+from evalnb.looking_back import flaky_in, flaky_rows, trend_rows
 from evalnb.phrase_rule import PHRASES_RULE, phrase_rows
 from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
 from evalnb.sampled import (
@@ -47,7 +48,7 @@ from evalnb.sampled import (
 )
 from evalnb.slicing import Slices
 from evalnb.stats.case_states import CaseState, case_state
-from evalnb.stats.levels import CASES, CONFIRMATION, SCORES
+from evalnb.stats.levels import CASES, CONFIRMATION, CREEP, SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -77,10 +78,12 @@ _RULES = (
     "gone",
     "repeats",
     "not_shown",
+    "model_changed",
     "safety",
     "regression",
     "new_failure",
     "drift",
+    "creep",
     "floor",
     "limits",
     PHRASES_RULE,
@@ -97,6 +100,8 @@ _RULES = (
     "waived",
     "case_flip",
     "not_confirmed",
+    "flaky",
+    "trend",
     "no_drop",
     "not_tested",
     "now_passing",
@@ -127,6 +132,7 @@ def decide(
     mode: Mode | None = None,
     override: Override | None = None,
     confirmation: Confirmation | None = None,
+    history: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
@@ -148,16 +154,18 @@ def decide(
     override : somebody's decision to let this run pass; it changes the exit code, and no finding
     confirmation : fresh repeats, on both sides, of the cases that `suspect_cases` names; with it
         they alone decide whether scores fell
+    history : earlier live runs, as `evalnb.past_runs.PAST` says: flaky cases and trends are noted
 
     Returns
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats`, `not_shown` (inconclusive); `safety`, `regression`,
-        `new_failure`, `drift`, `floor`, `limits`, `phrases`, `waiver` (fail); `override`, `shadow_mode`,
+        `new_failure`, `drift`, `creep`, `floor`, `limits`, `phrases`, `waiver` (fail); `model_changed`
+        (fail, a note where the system is another one too); `override`, `shadow_mode`,
         the same with `_ignored`, `judge_changed`,
         `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
-        `case_flip`, `not_confirmed`, `no_drop`, `not_tested`,
+        `case_flip`, `not_confirmed`, `flaky`, `trend`, `no_drop`, `not_tested`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
         `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
         scored is inconclusive.
@@ -179,6 +187,12 @@ def decide(
     note, `case_flip`, unless its repeats are enough to tell that from chance. A case without a
     score in the baseline blocks as `new_failure` where no repeat passes. In replay rules are exact;
     rows of cases and means that fell over two repeats or more say all the same how sure that is.
+
+    What fell by more than the margin since the first accepted baseline of the golden version, and
+    not since the last, blocks by rule `creep`; so do output tokens beyond their limit.
+
+    Where another model answers than in the baseline though the system is the same, a run is blocked
+    by rule `model_changed`: nothing that was accepted is known to hold for it.
 
     A suite without a floor for `(case)` is blocked by rule `floor` when the pass rate of the
     cases that both sides have is under 0.9 of the baseline's.
@@ -208,13 +222,31 @@ def decide(
         )
         if confirmation is not None:
             comparison.confirm(confirmation, scores, baseline)
+        if history is not None and mode == "live":
+            flaky = flaky_in(history, system_fingerprint)
+            comparison.flaky = frozenset(flaky["case_id"])
+            rows += flaky_rows(flaky)
+            rows += trend_rows(
+                history,
+                counts,
+                margin=golden.settings.gate.margin,
+                clusters=Slices(golden).clusters(),
+            )
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
             rows += phrase_rows(outputs, baseline.outputs)
         rows += limits
-        rows += comparison.rows(limits)
+        rows += (compared := comparison.rows(limits))
+        if baseline.first is not None:
+            since_first = _comparison(
+                golden, scores, counted, baseline.first, unsettled, waivers, as_of,
+                live=mode == "live",
+            )  # fmt: skip
+            rows += _creep(since_first, baseline.first, outputs, [*limits, *compared])
         rows += _changes(golden, baseline, system_fingerprint)
+        if outputs is not None:
+            rows += _other_models(outputs, baseline, system_fingerprint)
     sampled = mode == "live" and not red_team
     rows += floor_rows(golden.settings.gate.floors, counted, advisory, sampled=sampled)
     if red_team:
@@ -309,6 +341,7 @@ def _comparison(
     sides = counted, by_basis(baseline.counts, same=same_basis(scores, baseline))
     now, before = (_comparable(side, scores, baseline) for side in sides)
     comparison = _Comparison(golden, unsettled, now, before, held)
+    comparison.n_baselines = 1 if baseline.first is None else 2
     if live and not red_team:
         comparison.take_as_sample(scores)
     return comparison
@@ -332,7 +365,7 @@ class _Comparison:
         waivers: Sequence[Waiver],
     ) -> None:
         self._golden = golden
-        self._pairs = _beside(now, before)
+        self._pairs = _beside(now, before, golden.settings.passes_needed)
         self._reasons = _failure_reasons(unsettled)
         self._missing = _missing_reasons(unsettled)
         self._waivers: dict[str, list[Waiver]] = {}
@@ -340,6 +373,8 @@ class _Comparison:
             self._waivers.setdefault(waiver.case, []).append(waiver)
         self._accidents: pd.Series | None = None
         self._sampled = False
+        self.flaky: frozenset[str] = frozenset()
+        self.n_baselines = 1
         self._fresh: pd.DataFrame | None = None
         self._incomplete: frozenset[str] = frozenset()
 
@@ -394,7 +429,13 @@ class _Comparison:
             if (waiver := self._waiver(case_id, _LIMITS, is_new=False)) is not None
         }
         for row in limit_rows(
-            self._golden, outputs, before, live=live, waived=waived, sampled=self._sampled
+            self._golden,
+            outputs,
+            before,
+            live=live,
+            waived=waived,
+            sampled=self._sampled,
+            n_looks=self.n_baselines,
         ):
             waiver = waived.get(row.get("case_id", ""))
             if row["rule"] != _LIMITS or waiver is None:
@@ -464,6 +505,8 @@ class _Comparison:
 
     def _is_told(self, case_id: str, scorer: str, p_adjusted: float) -> bool:
         """Tell whether a single case fell by more than chance, in fresh repeats if there are any."""
+        if case_id in self.flaky:
+            return False
         if self._fresh is None:
             return p_adjusted <= CASES
         return p_adjusted <= first_level(CASES) and (case_id, scorer) in self._fresh_flips
@@ -582,10 +625,22 @@ class _Comparison:
             suspects, found, settings.margin, incomplete=frozenset(map(tuple, open_ones))
         )
 
+    def fallen(self) -> list[Row]:
+        """Return what is said of the suite's means that fell, at the level for creep."""
+        if not self._sampled:
+            return [row for row in self._exact_drift() if row["slice"] == SUITE]
+        pairs, settings = self._held(), self._golden.settings.gate
+        whole = pairs[["scorer"]].drop_duplicates().assign(slice=SUITE)
+        found = found_drops(
+            pairs, Slices(self._golden), margin=settings.margin, alpha=CREEP, only=whole
+        )
+        return [row for row in drop_rows(found, settings.margin) if row["rule"] == "drift"]
+
     @property
     def _alpha(self) -> float:
         """Level of the means; single cases have their part of it where chance can be told."""
-        return SCORES - CASES if self._sampled and self._tells_cases else SCORES
+        level = SCORES - CASES if self._sampled and self._tells_cases else SCORES
+        return level if self.n_baselines == 1 else level - CREEP
 
     def _tests(
         self, accidents: pd.Series | None = None, alpha: float | None = None
@@ -684,26 +739,81 @@ class _Comparison:
         )
 
 
-def _beside(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+def _creep(
+    since_first: _Comparison,
+    first: Baseline,
+    outputs: pd.DataFrame | None,
+    known: Iterable[Row],
+) -> Iterator[Row]:
+    """Return what fell, or grew, since the first accepted baseline and not since the last."""
+    said = {(row["rule"], row.get("scorer")) for row in known if row.get("slice") == SUITE}
+    since_first.n_baselines = 2
+    rows = since_first.fallen()
+    if outputs is not None:
+        grown = since_first.limits(outputs, first.outputs, live=False)
+        rows += [row for row in grown if row["rule"] == _LIMITS and row.get("slice") == SUITE]
+    for row in rows:
+        if (row["rule"], row["scorer"]) not in said:
+            reason = (
+                f"since the first accepted baseline, {first.manifest.get('run_id')}: "
+                f"{row['reason']}. Since the last it kept within that"
+            )
+            yield row | {"rule": "creep", "reason": reason}
+
+
+def _other_models(
+    outputs: pd.DataFrame, baseline: Baseline, system_fingerprint: str | None
+) -> Iterator[Row]:
+    """Say where another model answered than in the baseline."""
+    now, before = (
+        sorted(frame["model"].dropna().unique()) for frame in (outputs, baseline.outputs)
+    )
+    if not before or set(now) <= set(before):
+        return
+    reason = f"{', '.join(now)} answered, {', '.join(before)} in the baseline"
+    same = (baseline.manifest.get("system") or {}).get("fingerprint") == system_fingerprint
+    if same and system_fingerprint is not None:
+        reason += ": the system is the same, so nobody here changed it. Accept a baseline of it"
+        yield finding("model_changed", Outcome.FAIL, reason=reason)
+    else:
+        yield finding("model_changed", Outcome.NOTE, reason=reason)
+
+
+def _beside(now: pd.DataFrame, before: pd.DataFrame, needed: int | None = None) -> pd.DataFrame:
     """Put the counts of both sides beside each other, by case and scorer.
+
+    A pair passes where so many repeats as `needed` do, or all; None for all that were scored.
 
     What is true of a pair: it `ran`, is `known` from the baseline, `passes` or `fails` where it
     was scored, and was scored and passed before (`scored_before`, `passes_before`).
     """
     # Both are baseline frames, so that their keys are unique: `validate` would double the time.
     pairs = now.merge(before, how="outer", on=["case_id", "scorer"], suffixes=("", "_before"))
-    scored, passed, scored_before, passed_before = (
-        pairs[name].fillna(0).to_numpy("int64")
-        for name in ("n_scored", "n_passed", "n_scored_before", "n_passed_before")
-    )
+    passes, fails = _passes_and_fails(pairs, "", needed)
+    passes_before, _ = _passes_and_fails(pairs, "_before", needed)
     return pairs.assign(
         ran=pairs["n_repeats"].notna().to_numpy(),
         known=pairs["n_repeats_before"].notna().to_numpy(),
-        passes=(scored > 0) & (passed == scored),
-        fails=passed < scored,
-        scored_before=scored_before > 0,
-        passes_before=(scored_before > 0) & (passed_before == scored_before),
+        passes=passes,
+        fails=fails,
+        scored_before=(pairs["n_scored_before"].fillna(0) > 0).to_numpy(bool),
+        passes_before=passes_before,
     )
+
+
+def _passes_and_fails(
+    pairs: pd.DataFrame, side: str, needed: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tell which cases pass on a side and which fail, as `state_over_repeats` does."""
+    passed, scored, repeats = (
+        pairs[f"{name}{side}"].fillna(0).to_numpy("int64")
+        for name in ("n_passed", "n_scored", "n_repeats")
+    )
+    if needed is None:
+        return (scored > 0) & (passed == scored), passed < scored
+    least = np.minimum(needed, repeats)
+    known = scored > 0
+    return known & (passed >= least), known & (passed + repeats - scored < least)
 
 
 def _flipped(pairs: pd.DataFrame, n_tested: int, level: float) -> set[tuple[str, str]]:

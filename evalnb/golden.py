@@ -12,10 +12,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_core import to_json
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, to_json
 
 from evalnb.cases import FIELDS, Case
 from evalnb.errors import InputError, Problem, nearest_name
@@ -181,6 +188,8 @@ class SuiteSettings(BaseModel):
     matching: Literal["words", "substrings"] = "words"
     """Whether keywords must stand as whole words, where a script has words."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
+    passes_needed: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """How many repeats of a case must pass for it to pass; all by default."""
     slices: list[Literal["category", "language", "tags", "split"]] = [
         "category",
         "language",
@@ -197,6 +206,16 @@ class SuiteSettings(BaseModel):
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
     redaction: RedactionSettings = RedactionSettings()
+
+    @model_validator(mode="after")
+    def _check_passes(self) -> Self:
+        if self.passes_needed is not None and self.passes_needed > self.repeats:
+            raise PydanticCustomError(
+                "passes_needed",
+                "has `passes_needed` = {needed}, more than `repeats` = {repeats}",
+                {"needed": self.passes_needed, "repeats": self.repeats},
+            )
+        return self
 
     @property
     def fingerprint(self) -> str:

@@ -31,6 +31,7 @@ def limit_rows(
     live: bool,
     waived: Collection[str] = (),
     sampled: bool = False,
+    n_looks: int = 1,
 ) -> Iterator[Row]:
     """Hold what the answers took against the baseline.
 
@@ -47,6 +48,7 @@ def limit_rows(
     sampled : whether answers are a sample, so that the suite's limit is held against the geometric
         mean of the cases' ratios, which is over it where that is shown to be above 1 too; the
         limits that a case has of its own stay exact
+    n_looks : how many baselines the suite is held against, which share the level
 
     Returns
     -------
@@ -64,7 +66,7 @@ def limit_rows(
             continue
         held = both.drop(index=list(waived), errors="ignore")
         if sampled and len(held) >= SMALLEST_SLICE:
-            yield from _tested_row(golden, measure, held, 2 if live else 1)
+            yield from _tested_row(golden, measure, held, n_looks * (2 if live else 1))
         else:
             yield from _suite_row(golden, measure, held)
         yield from _case_rows(golden, measure, both)

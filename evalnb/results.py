@@ -199,8 +199,9 @@ def _differences(
 ) -> dict[str, list[dict[str, Any]]]:
     """Compare with the baseline and with the previous run, as far as there are any."""
     previous = previous_run(folder, run.manifest["system"])
+    needed = run.golden.settings.passes_needed if run.golden else None
     earlier = [
-        *([earlier_baseline(run.baseline)] if run.baseline else []),
+        *([earlier_baseline(run.baseline, needed)] if run.baseline else []),
         *([earlier_run(previous)] if previous else []),
     ]
     now = states(records["results"])

@@ -13,10 +13,10 @@ import pytest
 from evalnb.acceptance import accept_baseline
 from evalnb.confirmation import Confirmation, first_level
 from evalnb.evaluation import evaluate
+from evalnb.frames import OUTPUTS
 from evalnb.gate import decide, exit_code, suspect_cases
 from evalnb.golden import read_golden
 from evalnb.results import write_run
-from evalnb.frames import OUTPUTS
 from evalnb.systems import load_system
 from tests.suites import PROMPT, make_suite
 from tests.test_sampled import DAY, accepted, run, steady, suite, with_lost
