@@ -15,6 +15,7 @@ from tests.benchmarks import (
     operating_characteristics,
     phrases,
     phrases_power,
+    planted_defects,
     redaction,
     replay,
     scale,
@@ -38,4 +39,5 @@ if __name__ == "__main__":
         redaction.measure,
         gate_statistics.measure,
         operating_characteristics.measure,
+        planted_defects.measure,
     )
