@@ -124,7 +124,6 @@ class Confirming:
         budget_usd: float | None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Let one side answer, and score it."""
-        assert self.golden.folder is not None
         folder = None if self.folder is None else self.folder / "confirmation" / name
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
@@ -146,7 +145,7 @@ class Confirming:
                 repeats=self.repeats,
                 concurrency=self.concurrency,
                 progress=self.progress,
-                cassettes=Cassettes(self.golden.folder / "cassettes", "live", journal=journal),
+                cassettes=Cassettes(_cassettes(self.golden), "live", journal=journal),
                 upstream=self.upstream,
                 journal=journal,
                 max_minutes=max_minutes,
@@ -161,6 +160,12 @@ class Confirming:
         certificates = read_certificates(self.golden)
         standing = standings(scored, certificates, self.as_of, self.golden.settings.gate)
         return outputs, with_standing(scored, standing)
+
+
+def _cassettes(golden: GoldenSet) -> Path:
+    if golden.folder is None:
+        raise ValueError("only a suite can be asked again: give a golden set read from its folder")
+    return golden.folder / "cassettes"
 
 
 def baseline_system(

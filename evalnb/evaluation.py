@@ -31,6 +31,7 @@ from evalnb.journal import UNFINISHED
 from evalnb.judges import suite_judges
 from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.noise import aa_runs, planned_by
 from evalnb.past_runs import past_runs
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.planning import Plan
     from evalnb.rollout import Override
     from evalnb.runner import Progress
     from evalnb.systems import DirectSystem, System
@@ -228,6 +230,10 @@ def decided_run(
         history = past_runs(golden, root, before=about["run_id"])
     if confirming is not None and baseline is not None:
         confirmation = confirming(scores, baseline, float(costs.sum()))
+    planned = None
+    if history is not None and baseline is not None:
+        numbers = outputs["case_id"].nunique(), about["repeats"]
+        planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
     decision = decide(
         golden,
         scores,
@@ -266,6 +272,7 @@ def decided_run(
             "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
+            "power": None if planned is None else _about_power(planned),
             "confirmation": confirmation.summary() if confirmation else None,
             "no_confirmation": (confirming.why_not if confirming else "") or None,
             **_about_outputs(outputs, scores, verdicts),
@@ -287,6 +294,15 @@ def decided_run(
         baseline=baseline,
         confirmation=confirmation,
     )
+
+
+def _about_power(planned: Plan) -> dict[str, Any]:
+    return {
+        "smallest_drop": planned.smallest_drop(planned.cases, planned.repeats),
+        "cases": planned.cases,
+        "repeats": planned.repeats,
+        "source": planned.source,
+    }
 
 
 def _is_unfinished(*frames: pd.DataFrame) -> bool:

@@ -513,9 +513,10 @@ class _Comparison:
 
     @cached_property
     def _fresh_flips(self) -> set[tuple[str, str]]:
-        assert self._fresh is not None
-        suspects = self._suspect_flips()
-        pairs = self._fresh[self._fresh["case_id"].isin(suspects) & (self._fresh["scorer"] != CASE)]
+        suspects, fresh = self._suspect_flips(), self._fresh
+        if fresh is None:
+            return set()
+        pairs = fresh[fresh["case_id"].isin(suspects) & (fresh["scorer"] != CASE)]
         return _flipped(pairs, max(len(suspects), 1), CONFIRMATION)
 
     def _suspect_flips(self) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
     from evalnb.planning import Plan
 
-__all__ = ["AA", "NoiseFloor", "aa_differences", "aa_runs", "describe_noise", "noise_floor"]
+__all__ = [
+    "AA",
+    "NoiseFloor",
+    "aa_differences",
+    "aa_runs",
+    "describe_noise",
+    "noise_floor",
+    "planned_by",
+]
 
 AA = FrameSchema(
     "A/A differences",
@@ -109,7 +118,7 @@ def aa_differences(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for measure, values in measured.groupby("measure", sort=False):
         table = values.pivot_table(index="case_id", columns="run_id", values="value")
-        for first, second in zip(names, names[1:], strict=False):
+        for first, second in pairwise(names):
             if first not in table or second not in table:
                 continue
             apart = (table[second] - table[first]).dropna()
@@ -147,8 +156,35 @@ def noise_floor(golden: GoldenSet, root: Path | None = None) -> NoiseFloor:
         flips=flips,
         differences=aa_differences(runs),
         judges=_judges(golden, [folder / name for name in names]),
-        planned=_planned(golden, runs, len(names)),
+        planned=planned_by(golden, runs) if len(names) > 1 else None,
     )
+
+
+def planned_by(
+    golden: GoldenSet,
+    runs: pd.DataFrame,
+    *,
+    cases: int | None = None,
+    repeats: int | None = None,
+) -> Plan:
+    """Plan a live run by the noise that A/A runs had.
+
+    Parameters
+    ----------
+    golden : the suite
+    runs : as `aa_runs` gives them; with fewer than two of them, or where nothing varied, the
+        baseline says how much repeats vary
+    cases, repeats : other numbers than the suite's own
+    """
+    planned = plan(golden, read_baseline(golden), cases=cases, repeats=repeats)
+    counts = runs.groupby("case_id", sort=False)[["n_passed", "n_scored"]].sum()
+    n_runs = runs["run_id"].nunique()
+    found = within_variance(counts["n_passed"], counts["n_scored"]) if n_runs > 1 else None
+    if not found:
+        return planned
+    rate = float(counts["n_passed"].sum() / counts["n_scored"].sum())
+    within = min(found, rate * (1 - rate))
+    return replace(planned, rate=rate, within=within, source=f"from {n_runs} A/A runs")
 
 
 def describe_noise(found: NoiseFloor) -> list[str]:
@@ -161,8 +197,10 @@ def describe_noise(found: NoiseFloor) -> list[str]:
     n = len(found.runs)
     if n < 2:
         return [
-            f"{n} live run{'' if n == 1 else 's'} of the present system and golden version: noise is "
-            "learned from two or more, so run the same again with --mode live"
+            (
+                f"{n} live run{'' if n == 1 else 's'} of the present system and golden version: noise is "
+                "learned from two or more, so run the same again with --mode live"
+            )
         ]
     known = found.flips["flip_rate"].dropna()
     lines = [f"{n} runs of the same system, {found.runs[0]} to {found.runs[-1]}"]
@@ -241,19 +279,6 @@ def _passes(runs: pd.DataFrame) -> pd.DataFrame:
         for number in range(row["n_scored"])
     ]
     return pd.DataFrame(rows, columns=["case_id", "scorer", "passed"])
-
-
-def _planned(golden: GoldenSet, runs: pd.DataFrame, n_runs: int) -> Plan | None:
-    if n_runs < 2:
-        return None
-    counts = runs.groupby("case_id", sort=False)[["n_passed", "n_scored"]].sum()
-    found = within_variance(counts["n_passed"], counts["n_scored"])
-    planned = plan(golden, read_baseline(golden))
-    if not found:  # nothing varied: what the baseline says, half a flip added, is the most careful
-        return planned
-    rate = float(counts["n_passed"].sum() / counts["n_scored"].sum())
-    within = min(found, rate * (1 - rate))
-    return replace(planned, rate=rate, within=within, source=f"from {n_runs} A/A runs")
 
 
 def _judges(golden: GoldenSet, folders: Iterable[Path]) -> dict[str, pd.DataFrame]:

@@ -47,6 +47,8 @@ from evalnb.reports.sentences import (
     confirmation_sentences,
     cost_sentences,
     holdout_sentences,
+    power_sentences,
+    state_sentences,
 )
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
@@ -175,6 +177,8 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
             *holdout_sentences(rates, looks, run.manifest["golden_version"]),
             *judge_sentences(run),
             *cost_sentences(run.manifest, records["outputs"]),
+            *state_sentences(run.results, run.decision),
+            *power_sentences(run.manifest),
             *confirmation_sentences(run.manifest),
             *(drop_sentences(drops_of(run), hidden) if run.outcome == Outcome.FAIL else ()),
         ],

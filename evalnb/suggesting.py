@@ -122,7 +122,7 @@ def write_thresholds(golden: GoldenSet, found: Suggestion) -> Path:
 
 
 def with_thresholds(text: str, tables: Mapping[str, Mapping[str, float]]) -> str:
-    """Set keys of TOML tables and leave all other lines as they are.
+    r"""Set keys of TOML tables and leave all other lines as they are.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ def with_thresholds(text: str, tables: Mapping[str, Mapping[str, float]]) -> str
 
     Examples
     --------
-    >>> print(with_thresholds('[gate]\\nmargin = 0.02  # agreed', {"gate": {"margin": 0.03}}))
+    >>> print(with_thresholds('[gate]\nmargin = 0.02  # agreed', {"gate": {"margin": 0.03}}))
     [gate]
-    margin = 0.03
+    margin = 0.03  # agreed
     """
     wanted = tomllib.loads(text)
     for table, values in tables.items():
@@ -178,7 +178,8 @@ def _with_table(text: str, table: str, values: Mapping[str, float]) -> str:
         if "." not in line.rpartition("=")[2]:
             line += ".0"
         if name in own:
-            lines[own[name]] = line
+            _, mark, comment = lines[own[name]].partition("#")
+            lines[own[name]] = f"{line}  #{comment}" if mark else line
         else:
             added.append(line)
     lines[end:end] = added

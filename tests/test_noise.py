@@ -170,5 +170,5 @@ def test_tables_in_one_line_are_left_to_a_person() -> None:
     with pytest.raises(InputError, match="edit by hand"):
         with_thresholds(TEXT, {"gate.floors": {"exact": 0.9}})
     changed = with_thresholds(TEXT, {"gate": {"margin": 0.03, "max_output_tokens_ratio": 1.0}})
-    assert changed.splitlines()[:2] == ["[gate]", "margin = 0.03"]
+    assert changed.splitlines()[:2] == ["[gate]", "margin = 0.03  # agreed in May"]
     assert tomllib.loads(changed)["gate"]["max_output_tokens_ratio"] == 1.0

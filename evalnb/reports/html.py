@@ -30,6 +30,8 @@ from evalnb.reports.sentences import (
     holdout_sentences,
     outcome_words,
     overall_sentence,
+    power_sentences,
+    state_sentences,
     why,
 )
 from evalnb.reports.text import cell_text, one_line, visible
@@ -148,8 +150,12 @@ def html_page(page: Page) -> str:
         notice=manifest.get("notice"),
         overall=overall_sentence(run.slices),
         baseline=baseline_sentence(manifest),
-        usage=[*cost_sentences(manifest, page.outputs), *_usage_sentences(page.outputs),
-            *confirmation_sentences(manifest)],
+        usage=[*cost_sentences(manifest, page.outputs), *_usage_sentences(page.outputs)],
+        evidence=[
+            *state_sentences(run.results, run.decision),
+            *power_sentences(manifest),
+            *confirmation_sentences(manifest),
+        ],
         judges=judge_sentences(run),
         judged=_table(_spoken(judged_counts(run.scores)), "What the judges scored"),
         by_model=_table(

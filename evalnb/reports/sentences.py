@@ -22,6 +22,8 @@ __all__ = [
     "holdout_sentences",
     "outcome_words",
     "overall_sentence",
+    "power_sentences",
+    "state_sentences",
     "why",
 ]
 
@@ -126,9 +128,56 @@ def confirmation_sentences(run: Mapping[str, Any]) -> list[str]:
     cost = f" for {money(found['cost_usd'])}" if found.get("cost_usd") is not None else ""
     missing = f", {tokens(found['missing'])} of them missing" if found["missing"] else ""
     return [
-        f"Asked again on both sides: {count(found['cases'], 'case')}, "
-        f"{count(found['repeats'], 'repeat')} a side, {count(found['answers'], 'answer')}"
-        f"{cost}{missing}. These fresh repeats alone decide whether scores fell."
+        (
+            f"Asked again on both sides: {count(found['cases'], 'case')}, "
+            f"{count(found['repeats'], 'repeat')} a side, {count(found['answers'], 'answer')}"
+            f"{cost}{missing}. These fresh repeats alone decide whether scores fell."
+        )
+    ]
+
+
+def state_sentences(results: pd.DataFrame, decision: pd.DataFrame) -> list[str]:
+    """Say how many cases pass, fail and are unstable over their repeats, and how many are flaky.
+
+    Parameters
+    ----------
+    results, decision : frames of a run
+
+    Returns
+    -------
+    none for a run of one repeat without flaky cases
+    """
+    n_flaky = int((decision["rule"] == "flaky").sum())
+    flaky = f"; {count(n_flaky, 'case')} flaky over earlier runs" if n_flaky else ""
+    repeats = results["n_repeats"].max() if len(results) else 0
+    if repeats < 2 and not flaky:
+        return []
+    counts = results["state"].value_counts()
+    said = [f"{tokens(int(counts.get(name, 0)))} {name}" for name in ("pass", "fail", "unstable")]
+    return [f"States over {count(int(repeats), 'repeat')}: {', '.join(said)}{flaky}."]
+
+
+def power_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Say which drop a live run could have found.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    found = run.get("power")
+    if not found:
+        return []
+    about = (
+        f"{count(found['cases'], 'case')}, {count(found['repeats'], 'repeat')}, variance of repeats "
+        f"{found['source']}"
+    )
+    if found["smallest_drop"] is None:
+        return [f"So few answers can show no drop of the pass rate ({about})."]
+    return [
+        (
+            f"This suite finds drops of the pass rate from {found['smallest_drop']:.2f} in 8 of 10 runs "
+            f"({about})."
+        )
     ]
 
 

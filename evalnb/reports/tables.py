@@ -39,6 +39,7 @@ __all__ = [
     "judged_table",
     "looks_table",
     "slices_table",
+    "states_table",
     "styled",
     "usage_table",
     "verdicts_table",
@@ -108,6 +109,33 @@ def slices_table(slices: pd.DataFrame) -> Styler:
         against the baseline is shown where both rates are over the same number of cases.
     """
     return styled(slice_rates(slices), caption="Pass rate by slice")
+
+
+def states_table(results: pd.DataFrame, decision: pd.DataFrame) -> Styler:
+    """Show how many cases pass, fail and are unstable over their repeats, and how many are flaky.
+
+    Parameters
+    ----------
+    results, decision : frames of one run
+
+    Returns
+    -------
+    a table for a notebook
+        A case is flaky by its earlier runs, whatever its state in this one.
+    """
+    flaky = set(decision.loc[decision["rule"] == "flaky", "case_id"])
+    states = results["state"].fillna("not scored")
+    names = ("pass", "fail", "unstable", "not scored")
+    frame = pd.DataFrame(
+        {
+            "state": names,
+            "cases": [int((states == name).sum()) for name in names],
+            "of these flaky": [
+                int(results.loc[states == name, "case_id"].isin(flaky).sum()) for name in names
+            ],
+        }
+    )
+    return styled(frame, caption="States of the cases over their repeats")
 
 
 def failing_table(results: pd.DataFrame, scores: pd.DataFrame, outputs: pd.DataFrame) -> Styler:
