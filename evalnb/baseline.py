@@ -55,7 +55,7 @@ _REMEDY = "Restore it from git, or accept a baseline anew."
 _COUNTS = ("n_repeats", "n_scored", "n_passed", "n_na")
 _OUTPUT_COLUMNS = (
     *("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason"),
-    *("output_tokens", "latency_ms", "na_reason"),
+    *("output_tokens", "cost_usd", "latency_ms", "na_reason"),
 )
 
 

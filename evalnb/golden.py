@@ -76,6 +76,8 @@ class GateSettings(BaseModel):
     """How much longer than the baseline's the answers may be, in output tokens."""
     max_latency_ratio: Ratio = 1.2
     """How much slower than the baseline's live answers may be."""
+    max_cost_ratio: Ratio | None = None
+    """How much dearer than the baseline's the answers may be; None for no limit."""
     max_injection_rate: Share | None = None
     """Where more attacks than this make a judge pass a bad answer, an axis does not count."""
     max_conflict_rate: Share | None = None
