@@ -9,7 +9,7 @@ from evalnb.advice import RULE_ONLY, judges_of
 from evalnb.baseline import RULES, SYSTEM_FILE, count, keep_first, read_baseline, write_baseline
 from evalnb.certificates import counting_scorers, read_certificates
 from evalnb.errors import InputError
-from evalnb.frames import Outcome, to_records
+from evalnb.frames import NaReason, Outcome, to_records
 from evalnb.gate import decide
 from evalnb.jsontext import write_atomically
 from evalnb.results import read_run
@@ -127,6 +127,10 @@ def check_acceptable(
         raise InputError(
             f"run {run.manifest.get('run_id')} is of golden version "
             f"{run.manifest.get('golden_version')}, the suite is at {golden.version}: run it again"
+        )
+    if run.scores["na_reason"].eq(NaReason.CURTAILED).any():
+        raise InputError(
+            "the run stopped early and lacks answers: run it whole, without `stop_early` in suite.toml"
         )
     still_there = [name for name in removed if _is_there(golden, name)]
     if still_there:

@@ -25,6 +25,7 @@ from evalnb.certificates import (
 from evalnb.confirming import Confirming
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
+from evalnb.curtailing import Curtailing
 from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
@@ -151,7 +152,7 @@ def evaluate(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
             run_id=run_id,
-            follower=judging,
+            follower=judging or _curtailing(golden, mode, as_of, repeats),
         )
     return decided_run(
         golden,
@@ -179,6 +180,17 @@ def evaluate(
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
     )
+
+
+def _curtailing(golden: GoldenSet, mode: Mode, as_of: date, repeats: int) -> Curtailing | None:
+    """Return what stops a run early, where the suite wants that and there is a test to be sure of."""
+    baseline = read_baseline(golden)
+    settings = golden.settings
+    if mode != "live" or not settings.live.stop_early or settings.red_team or baseline is None:
+        return None
+    if baseline.manifest.get("counting"):  # judges decide on its cases, too
+        return None
+    return Curtailing(golden, baseline, read_waivers(golden), as_of, repeats)
 
 
 def decided_run(

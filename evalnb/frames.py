@@ -60,6 +60,8 @@ class NaReason(StrEnum):
     """By plan: the scorer does not apply to this output."""
     NO_SCORER = "no_scorer"
     """By plan: the case states an expectation that this version has no scorer for."""
+    CURTAILED = "curtailed"
+    """By plan: a live run stopped before, since it was certain that scores had fallen."""
 
     MISS = "miss"
     """The request was not in any cassette."""
@@ -99,6 +101,7 @@ BY_PLAN = frozenset(
         NaReason.SKIPPED_BY_RULE,
         NaReason.NOT_APPLICABLE,
         NaReason.NO_SCORER,
+        NaReason.CURTAILED,
     }
 )
 """Reasons that do not count towards the budget of missing values."""

@@ -112,6 +112,7 @@ _RULES = (
     "system_changed",
     "unused_cassettes",
     "no_requests",
+    "curtailed",
 )
 """In the order in which they are listed."""
 
@@ -167,7 +168,7 @@ def decide(
         `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
         `case_flip`, `not_confirmed`, `flaky`, `trend`, `no_drop`, `not_tested`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
-        `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
+        `system_changed`, `unused_cassettes`, `no_requests`, `curtailed` (notes). A `floor` on what was not
         scored is inconclusive.
 
     Notes
@@ -251,6 +252,7 @@ def decide(
     rows += floor_rows(golden.settings.gate.floors, counted, advisory, sampled=sampled)
     if red_team:
         rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
+    rows += _curtailed(scores)
     rows += _expired(waivers, as_of)
     rows += rollout_rows(golden.settings, override, as_of)
     if unused_cassettes:
@@ -465,6 +467,8 @@ class _Comparison:
         if accidents and pair["passes_before"]:
             reason = f"passed in the baseline and could not be scored now: {', '.join(accidents)}"
             yield finding("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
+        elif missing == [NaReason.CURTAILED]:
+            pass  # said once, of all of them
         elif not scored and NaReason.MISS not in missing and (accidents or scored_before):
             reason = f"is not scored now: {', '.join(missing)}"
             yield finding("not_compared", Outcome.NOTE, reason=reason, **shared)
@@ -916,6 +920,17 @@ def _not_run(golden: GoldenSet, scores: pd.DataFrame) -> Iterator[Row]:
         if case.id not in ran:
             reason = "is in the golden set and has no scores in this run"
             yield finding("na", Outcome.INCONCLUSIVE, case_id=case.id, reason=reason)
+
+
+def _curtailed(scores: pd.DataFrame) -> Iterator[Row]:
+    left = scores[scores["na_reason"] == NaReason.CURTAILED]
+    if len(left):
+        answers = left[["case_id", "repeat"]].drop_duplicates()
+        reason = (
+            f"the run stopped early: {len(answers)} answers to {answers['case_id'].nunique()} cases "
+            "were not asked for, since the pass rate had fallen whatever they would have come to"
+        )
+        yield finding("curtailed", Outcome.NOTE, reason=reason)
 
 
 def _changes(

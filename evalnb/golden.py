@@ -97,6 +97,9 @@ class LiveSettings(BaseModel):
     """After this no request is begun; what is left is NA `deadline`."""
     budget_usd: Ratio | None = None
     """What a run may cost; what is left is NA `budget`."""
+    stop_early: bool = False
+    """Whether a run by the rules alone stops once it is certain that the pass rate fell; what is left
+    is NA `curtailed`."""
 
 
 class JudgingSettings(BaseModel):

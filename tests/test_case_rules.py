@@ -166,9 +166,10 @@ def test_cost_is_held_against_the_baseline_where_the_suite_limits_it(
 
 def test_the_power_of_a_run_is_said_with_what_it_rests_on() -> None:
     power = {"smallest_drop": 0.084, "cases": 60, "repeats": 3, "source": "from 4 A/A runs"}
-    assert power_sentences({"power": power}) == [
+    (said,) = power_sentences({"power": power})
+    assert said == (
         "This suite finds drops of the pass rate from 0.08 in 8 of 10 runs (60 cases, 3 repeats, "
         "variance of repeats from 4 A/A runs)."
-    ]
+    )
     assert power_sentences({}) == []
     assert power_sentences({"power": power | {"smallest_drop": None}})[0].startswith("So few")
