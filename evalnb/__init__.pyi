@@ -65,6 +65,7 @@ from .local import fetch_weights as fetch_weights
 from .noise import NoiseFloor as NoiseFloor
 from .noise import describe_noise as describe_noise
 from .noise import noise_floor as noise_floor
+from .noise import plan_by_noise as plan_by_noise
 from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path

@@ -340,11 +340,11 @@ def power(
     ] = None,
     cases: Annotated[int | None, typer.Option(min=1, help="Instead of the suite's own.")] = None,
     repeats: Repeats = None,
+    results: ResultsRoot = None,
 ) -> None:
     """Say which drop a live run of the suite could find, and what it takes to find a smaller one."""
     golden = evalnb.read_golden(suite)
-    baseline = evalnb.read_baseline(golden) if golden.folder else None
-    planned = evalnb.plan(golden, baseline, cases=cases, repeats=repeats)
+    planned = evalnb.plan_by_noise(golden, cases=cases, repeats=repeats, root=results)
     for number, line in enumerate(evalnb.describe_power(planned, drop)):
         _say(_printable(line if number else f"{golden.settings.name}: {line}"))
 

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AA",
+    "TOKENS",
     "NoiseFloor",
     "aa_differences",
     "aa_runs",
     "describe_noise",
     "noise_floor",
+    "plan_by_noise",
     "planned_by",
 ]
 
@@ -185,6 +187,26 @@ def planned_by(
     rate = float(counts["n_passed"].sum() / counts["n_scored"].sum())
     within = min(found, rate * (1 - rate))
     return replace(planned, rate=rate, within=within, source=f"from {n_runs} A/A runs")
+
+
+def plan_by_noise(
+    golden: GoldenSet,
+    *,
+    cases: int | None = None,
+    repeats: int | None = None,
+    root: Path | None = None,
+) -> Plan:
+    """Plan a live run by the noise of the A/A runs that are on disk, else by the baseline's.
+
+    Parameters
+    ----------
+    golden : the suite, or a bare set of cases
+    cases, repeats : other numbers than the suite's own
+    root : the results root; by default the suite's
+    """
+    if golden.folder is None:
+        return plan(golden, None, cases=cases, repeats=repeats)
+    return planned_by(golden, aa_runs(past_runs(golden, root)), cases=cases, repeats=repeats)
 
 
 def describe_noise(found: NoiseFloor) -> list[str]:

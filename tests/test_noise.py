@@ -15,7 +15,7 @@ from evalnb.cli import app
 from evalnb.errors import InputError
 from evalnb.jsontext import dump_json
 from evalnb.looking_back import flaky_in
-from evalnb.noise import describe_noise, noise_floor
+from evalnb.noise import describe_noise, noise_floor, plan_by_noise
 from evalnb.past_runs import past_runs
 from evalnb.suggesting import suggest_thresholds, with_thresholds, write_thresholds
 from tests.suites import make_suite
@@ -92,6 +92,7 @@ def test_noise_is_learned_from_the_last_runs_without_a_change(golden: GoldenSet)
     # The variance of a pass within c0 is half its flip rate, 0 in nine other cases.
     assert found.planned.within == pytest.approx(12 / 56 / N)
     assert found.smallest_drop == found.planned.smallest_drop(N, 2)
+    assert plan_by_noise(golden).source == "from 4 A/A runs"
     said = "\n".join(describe_noise(found))
     assert "c0: 43%, passed 6 of 8" in said
     assert "(case): 3 differences from one run to the next, -0.050 to +0.050" in said
