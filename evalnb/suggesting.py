@@ -56,8 +56,8 @@ class Suggestion:
 
     def diff(self) -> list[str]:
         """Return the change of `suite.toml`, in the form of `diff -u`; empty without any."""
-        lines = (text.splitlines() for text in (self.before, self.after))
-        return list(difflib.unified_diff(*lines, "suite.toml", "suite.toml", lineterm=""))
+        before, after = self.before.splitlines(), self.after.splitlines()
+        return list(difflib.unified_diff(before, after, "suite.toml", "suite.toml", lineterm=""))
 
 
 def suggest_thresholds(golden: GoldenSet, root: Path | None = None) -> Suggestion:

@@ -152,7 +152,7 @@ def test_a_recording_creeps_beyond_the_margin_exactly() -> None:
 def test_cost_is_held_against_the_baseline_where_the_suite_limits_it(
     limit: float | None, blocks: bool
 ) -> None:
-    golden = suite(10, **({} if limit is None else {"max_cost_ratio": limit}))
+    golden = suite(10, max_cost_ratio=limit)
     before, now = (answered(10, cost_usd=cost) for cost in (0.010, 0.011))
     found = decide(
         golden, run(steady(10)), accepted(run(steady(10)), golden, before),

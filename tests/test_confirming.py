@@ -179,15 +179,20 @@ def test_a_single_case_is_confirmed_by_its_own_fresh_repeats() -> None:
     first = with_lost(20, 1, 7)  # 7 of 7 against 0 of 7 among 20: 20/3432
     before = accepted(run(steady(20, 7)), golden)
     assert suspect_cases(golden, run(first), before, as_of=DAY) == ["c0"]
-    again = {"as_of": DAY, "mode": "live"}
-    lost = decide(
-        golden, run(first), before, confirmation=fresh([[True] * 7], [[False] * 7]), **again
-    )
-    assert exit_code(lost) == 1
-    kept = decide(
-        golden, run(first), before, confirmation=fresh([[True] * 7], [[True] * 7]), **again
-    )
-    assert exit_code(kept) == 0
+
+    def code(again: list[list[Any]]) -> int:
+        found = decide(
+            golden,
+            run(first),
+            before,
+            as_of=DAY,
+            mode="live",
+            confirmation=fresh([[True] * 7], again),
+        )
+        return exit_code(found)
+
+    assert code([[False] * 7]) == 1
+    assert code([[True] * 7]) == 0
 
 
 def test_a_red_team_suite_is_exact_and_asks_nothing_again() -> None:

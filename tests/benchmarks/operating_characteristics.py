@@ -129,8 +129,8 @@ def compared(
             hits[name] += blocks(before, now, repeats)
         suspects = _suspects(before, now, repeats)
         if len(suspects):
-            fresh = [again.binomial(repeats, side).astype("float64") for side in sides]
-            hits[_RULES[1]] += _confirmed(suspects, *fresh, repeats)
+            was, is_now = (again.binomial(repeats, side).astype("float64") for side in sides)
+            hits[_RULES[1]] += _confirmed(suspects, was, is_now, repeats)
     change = "none" if not drop else f"{drop:g} {where}"
     return [
         Characteristic(cases, repeats, change, name, hit / n_runs, n_runs)

@@ -122,21 +122,24 @@ class Chain:
 def nothing(folder: Path, rng: np.random.Generator) -> Run:
     """A new release without a defect."""
     chain = Chain(folder, Shop(rng))
-    chain.run(1), chain.accept()
+    chain.run(1)
+    chain.accept()
     return chain.run(2)
 
 
 def twice(folder: Path, rng: np.random.Generator) -> Run:
     """The same recorded run a second time."""
     chain = Chain(folder, Shop(rng))
-    chain.run(1, "record"), chain.accept()
+    chain.run(1, "record")
+    chain.accept()
     return chain.run(1, "replay")
 
 
 def one_language(folder: Path, rng: np.random.Generator) -> Run:
     """A release that fails in five of the eight German cases."""
     chain = Chain(folder, Shop(rng, frozenset(f"de-{n}" for n in range(5))))
-    chain.run(1), chain.accept()
+    chain.run(1)
+    chain.accept()
     return chain.run(2)
 
 
@@ -155,7 +158,8 @@ def token_creep(folder: Path, rng: np.random.Generator) -> Run:
 def dead_case(folder: Path, rng: np.random.Generator) -> Run:
     """A release in which one case fails, recorded."""
     chain = Chain(folder, Shop(rng, frozenset({"fr-3"})))
-    chain.run(1, "record"), chain.accept()
+    chain.run(1, "record")
+    chain.accept()
     # Only what the release changed: the noise of a second recording would be regressions too.
     chain.shop.rng = _Quiet(rng.bit_generator)
     return chain.run(2, "record")
@@ -164,7 +168,8 @@ def dead_case(folder: Path, rng: np.random.Generator) -> Run:
 def silent_model_change(folder: Path, rng: np.random.Generator) -> Run:
     """Another model behind the same name."""
     chain = Chain(folder, Shop(rng))
-    chain.run(1), chain.accept()
+    chain.run(1)
+    chain.accept()
     chain.shop.model = f"{_MODEL}-20260901"
     return chain.run(1)
 
