@@ -860,6 +860,8 @@ def _confirm_cost(
     expected = _forecast(golden, system, tier, repeats, judge_repeats, counted=True)
     for line in evalnb.describe_forecast(expected):
         _say(_printable(line), err=True)
+    if not golden.settings.red_team and evalnb.read_baseline(golden) is not None:
+        _say("  if scores look worse: at most twice as much again, to confirm it", err=True)
     costs = bool(expected["cost_usd"].fillna(1).gt(0).any())
     if costs and not yes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("Run it?", abort=True, err=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalnb.baseline import CASE
-from evalnb.frames import to_records
+from evalnb.findings import Row, finding
+from evalnb.frames import NaReason, Outcome, to_records
 from evalnb.planning import plan
 from evalnb.scoring import fails_a_rule, suite_own_scorers
 from evalnb.slicing import Slices
@@ -20,8 +21,10 @@ from evalnb.stats.levels import SCORES, SMALLEST_SLICE
 from evalnb.stats.signed_sums import signed_sum_p
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
+
+    import pandas as pd
 
     from evalnb.baseline import Baseline
     from evalnb.cassettes import Cassettes
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from evalnb.pace import Pace
     from evalnb.waivers import Waiver
 
-__all__ = ["Curtailing"]
+__all__ = ["Curtailing", "curtailed_rows"]
 
 _LOOKS = 50
 """So many times in a run it is asked whether the drop is certain: each time all cases are added up."""
@@ -121,3 +124,20 @@ class Curtailing:
         sums = np.bincount(self._units, weights=apart).round().astype(int)
         # Two-sided, and the sum is below zero: half of it lies on this side.
         return bool(sums.sum() < 0 and signed_sum_p(sums) / 2 <= self._level)
+
+
+def curtailed_rows(scores: pd.DataFrame) -> Iterator[Row]:
+    """Return a note on a run that stopped early.
+
+    Parameters
+    ----------
+    scores : a scores frame
+    """
+    left = scores[scores["na_reason"] == NaReason.CURTAILED]
+    if len(left):
+        answers = left[["case_id", "repeat"]].drop_duplicates()
+        reason = (
+            f"the run stopped early: {len(answers)} answers to {answers['case_id'].nunique()} cases "
+            "were not asked for, since the pass rate had fallen whatever they would have come to"
+        )
+        yield finding("curtailed", Outcome.NOTE, reason=reason)

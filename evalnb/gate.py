@@ -23,6 +23,7 @@ from evalnb.advice import (
 from evalnb.baseline import CASE, count
 from evalnb.certificates import counting_scorers, standings
 from evalnb.confirmation import confirmed_rows, first_level
+from evalnb.curtailing import curtailed_rows
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.floors import floor_rows
 from evalnb.frames import (
@@ -34,7 +35,7 @@ from evalnb.frames import (
     to_records,
 )
 from evalnb.limits import limit_rows
-from evalnb.looking_back import flaky_in, flaky_rows, trend_rows
+from evalnb.looking_back import flaky_in, flaky_rows, model_rows, trend_rows
 from evalnb.phrase_rule import PHRASES_RULE, phrase_rows
 from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
 from evalnb.sampled import (
@@ -247,12 +248,12 @@ def decide(
             rows += _creep(since_first, baseline.first, outputs, [*limits, *compared])
         rows += _changes(golden, baseline, system_fingerprint)
         if outputs is not None:
-            rows += _other_models(outputs, baseline, system_fingerprint)
+            rows += model_rows(outputs, baseline, system_fingerprint)
     sampled = mode == "live" and not red_team
     rows += floor_rows(golden.settings.gate.floors, counted, advisory, sampled=sampled)
     if red_team:
         rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
-    rows += _curtailed(scores)
+    rows += curtailed_rows(scores)
     rows += _expired(waivers, as_of)
     rows += rollout_rows(golden.settings, override, as_of)
     if unused_cassettes:
@@ -766,24 +767,6 @@ def _creep(
             yield row | {"rule": "creep", "reason": reason}
 
 
-def _other_models(
-    outputs: pd.DataFrame, baseline: Baseline, system_fingerprint: str | None
-) -> Iterator[Row]:
-    """Say where another model answered than in the baseline."""
-    now, before = (
-        sorted(frame["model"].dropna().unique()) for frame in (outputs, baseline.outputs)
-    )
-    if not before or set(now) <= set(before):
-        return
-    reason = f"{', '.join(now)} answered, {', '.join(before)} in the baseline"
-    same = (baseline.manifest.get("system") or {}).get("fingerprint") == system_fingerprint
-    if same and system_fingerprint is not None:
-        reason += ": the system is the same, so nobody here changed it. Accept a baseline of it"
-        yield finding("model_changed", Outcome.FAIL, reason=reason)
-    else:
-        yield finding("model_changed", Outcome.NOTE, reason=reason)
-
-
 def _beside(now: pd.DataFrame, before: pd.DataFrame, needed: int | None = None) -> pd.DataFrame:
     """Put the counts of both sides beside each other, by case and scorer.
 
@@ -920,17 +903,6 @@ def _not_run(golden: GoldenSet, scores: pd.DataFrame) -> Iterator[Row]:
         if case.id not in ran:
             reason = "is in the golden set and has no scores in this run"
             yield finding("na", Outcome.INCONCLUSIVE, case_id=case.id, reason=reason)
-
-
-def _curtailed(scores: pd.DataFrame) -> Iterator[Row]:
-    left = scores[scores["na_reason"] == NaReason.CURTAILED]
-    if len(left):
-        answers = left[["case_id", "repeat"]].drop_duplicates()
-        reason = (
-            f"the run stopped early: {len(answers)} answers to {answers['case_id'].nunique()} cases "
-            "were not asked for, since the pass rate had fallen whatever they would have come to"
-        )
-        yield finding("curtailed", Outcome.NOTE, reason=reason)
 
 
 def _changes(

@@ -1,4 +1,4 @@
-"""What earlier live runs say of this one: which cases are flaky, and where the pass rate is going."""
+"""What earlier runs say of this one: which cases are flaky, where the pass rate is going, who answered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from evalnb.stats.levels import ALPHA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["flaky_in", "flaky_rows", "trend_rows"]
+    from evalnb.baseline import Baseline
+
+__all__ = ["flaky_in", "flaky_rows", "model_rows", "trend_rows"]
 
 _FEWEST_RUNS = 2
 
@@ -105,3 +107,32 @@ def trend_rows(
         "trend", Outcome.NOTE, scorer=CASE, slice=SUITE, reason=reason,
         p_value=shown.get("p_less"), **values_of,
     )  # fmt: skip
+
+
+def model_rows(
+    outputs: pd.DataFrame, baseline: Baseline, system_fingerprint: str | None
+) -> Iterator[Row]:
+    """Say where another model answered than in the baseline.
+
+    Parameters
+    ----------
+    outputs : an outputs frame of the run
+    baseline : the accepted run
+    system_fingerprint : of the system that ran
+
+    Returns
+    -------
+    one row of rule `model_changed` where there is one: `fail` where the system is the same, else a note
+    """
+    now, before = (
+        sorted(frame["model"].dropna().unique()) for frame in (outputs, baseline.outputs)
+    )
+    if not before or set(now) <= set(before):
+        return
+    reason = f"{', '.join(now)} answered, {', '.join(before)} in the baseline"
+    same = (baseline.manifest.get("system") or {}).get("fingerprint") == system_fingerprint
+    if same and system_fingerprint is not None:
+        reason += ": the system is the same, so nobody here changed it. Accept a baseline of it"
+        yield finding("model_changed", Outcome.FAIL, reason=reason)
+    else:
+        yield finding("model_changed", Outcome.NOTE, reason=reason)

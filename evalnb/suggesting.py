@@ -65,8 +65,7 @@ def suggest_thresholds(golden: GoldenSet, root: Path | None = None) -> Suggestio
 
     Parameters
     ----------
-    golden : the suite
-    root : the results root; by default the suite's
+    golden, root : as for `evalnb.noise.noise_floor`
 
     Returns
     -------
