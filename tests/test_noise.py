@@ -14,6 +14,7 @@ from evalnb.baseline import CASE
 from evalnb.cli import app
 from evalnb.errors import InputError
 from evalnb.jsontext import dump_json
+from evalnb.judges import suite_judges
 from evalnb.looking_back import flaky_in
 from evalnb.noise import describe_noise, noise_floor, plan_by_noise
 from evalnb.past_runs import past_runs
@@ -173,3 +174,41 @@ def test_tables_in_one_line_are_left_to_a_person() -> None:
     changed = with_thresholds(TEXT, {"gate": {"margin": 0.03, "max_output_tokens_ratio": 1.0}})
     assert changed.splitlines()[:2] == ["[gate]", "margin = 0.03  # agreed in May"]
     assert tomllib.loads(changed)["gate"]["max_output_tokens_ratio"] == 1.0
+
+
+def test_repeated_verdicts_tell_the_noise_of_the_judge_from_that_of_the_system(
+    tmp_path: Path,
+) -> None:
+    case = {"id": "c0", "input": "0?", "rubric": ["is short"]}
+    golden = make_suite(tmp_path / "golden" / "shop", [case])
+    (judge,) = [judge for judge in suite_judges(golden) if judge.applies_to(golden["c0"])]
+    # Scores of two verdicts on the one answer of each of three runs: scripted.
+    scores = {"r0": (4, 5), "r1": (2, 3), "r2": (4, 5)}
+    for name, given in scores.items():
+        write(golden, name, [2], tier="full")
+        folder = tmp_path / "results" / "shop" / name
+        rows = [
+            {
+                "case_id": "c0",
+                "repeat": 1,
+                "judge": judge.name,
+                "part": "all",
+                "judge_repeat": number,
+                "answers": {
+                    "criterion_1": {"reason": "it is", "verdict": "met"},
+                    "reason": "short",
+                    "score": score,
+                },
+                "judge_model": judge.model,
+                "judge_fingerprint": judge.fingerprint,
+            }
+            for number, score in enumerate(given, 1)
+        ]
+        (folder / "verdicts.jsonl").write_text("".join(f"{dump_json(row)}\n" for row in rows))
+    found = noise_floor(golden)
+    noise = found.judges["rubric"].set_index("metric")["estimate"]
+    # On the scale from 0 to 1 a level is 0.25: two verdicts one level apart have the variance
+    # 0.25² / 2; the means 4.5, 2.5, 4.5 have 0.25² * 4 / 3, of which half of the former is the judge's.
+    assert noise["variance_judge"] == pytest.approx(0.25**2 / 2)
+    assert noise["variance_system"] == pytest.approx(0.25**2 * (4 / 3 - 1 / 4))
+    assert "32% of the noise is the judge's" in "\n".join(describe_noise(found))
