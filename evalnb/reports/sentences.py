@@ -149,12 +149,12 @@ def state_sentences(results: pd.DataFrame, decision: pd.DataFrame) -> list[str]:
     """
     n_flaky = int((decision["rule"] == "flaky").sum())
     flaky = f"; {count(n_flaky, 'case')} flaky over earlier runs" if n_flaky else ""
-    repeats = results["n_repeats"].max() if len(results) else 0
+    repeats = int(results["n_repeats"].fillna(0).max()) if len(results) else 0
     if repeats < 2 and not flaky:
         return []
     counts = results["state"].value_counts()
     said = [f"{tokens(int(counts.get(name, 0)))} {name}" for name in ("pass", "fail", "unstable")]
-    return [f"States over {count(int(repeats), 'repeat')}: {', '.join(said)}{flaky}."]
+    return [f"States over {count(repeats, 'repeat')}: {', '.join(said)}{flaky}."]
 
 
 def power_sentences(run: Mapping[str, Any]) -> list[str]:

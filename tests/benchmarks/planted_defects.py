@@ -41,7 +41,10 @@ slices = ["language"]
 
 [gate]
 max_output_tokens_ratio = 1.05
+max_latency_ratio = 1000.0
 """
+"""The shop answers as fast as the machine that it is on: its times say nothing."""
+
 _ANSWER = "Your parcel arrives on Monday."
 _NOISE = 0.02
 
