@@ -41,6 +41,7 @@ from .errors import EvalnbError as EvalnbError
 from .errors import InputError as InputError
 from .errors import MissError as MissError
 from .evaluation import evaluate as evaluate
+from .first_baseline import gap_since_first_baseline as gap_since_first_baseline
 from .floors import proposed_floors as proposed_floors
 from .forecast import forecast as forecast
 from .gate import decide as decide

@@ -26,6 +26,7 @@ from evalnb.confirming import Confirming
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
 from evalnb.curtailing import Curtailing
+from evalnb.first_baseline import gap_since_first_baseline
 from evalnb.frames import VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
@@ -288,6 +289,7 @@ def decided_run(
             "confirmation": confirmation.summary() if confirmation else None,
             "no_confirmation": (confirming.why_not if confirming else "") or None,
             **_about_outputs(outputs, scores, verdicts),
+            "gap_change": to_records(gap_since_first_baseline(golden, results)),
             "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, verdicts),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),

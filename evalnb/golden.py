@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, to_json
 
-from evalnb.cases import FIELDS, Case
+from evalnb.cases import FIELDS, Case, Phrase, Schema
 from evalnb.errors import InputError, Problem, nearest_name
 from evalnb.frames import CASES
 from evalnb.jsontext import MAX_LINE_BYTES, Line, dump_json, each_line, write_atomically
@@ -44,6 +44,7 @@ __all__ = [
     "JudgingSettings",
     "LiveSettings",
     "ProbeSettings",
+    "ProductionSettings",
     "RedactionSettings",
     "RetrievalSettings",
     "SuiteSettings",
@@ -173,6 +174,25 @@ class RedactionSettings(BaseModel):
         return patterns
 
 
+class ProductionSettings(BaseModel):
+    """What every answer in production must be, `[production]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    must_not_include: list[Phrase] = []
+    """Words and phrases of which no answer may hold any."""
+    expected_schema: Schema | None = None
+    """JSON Schema that every answer must meet."""
+    max_latency_ms: Ratio | None = None
+    """How long an answer may take."""
+    max_output_tokens: Annotated[int, Field(gt=0)] | None = None
+    """How many tokens an answer may have."""
+    max_characters: Annotated[int, Field(gt=0)] | None = None
+    """How long the text of an answer may be."""
+    languages: list[Annotated[str, Field(min_length=2)]] = []
+    """Languages that may be answered in; by default the one that was asked in."""
+
+
 class SuiteSettings(BaseModel):
     """The settings of a suite, `suite.toml`."""
 
@@ -211,6 +231,7 @@ class SuiteSettings(BaseModel):
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
     redaction: RedactionSettings = RedactionSettings()
+    production: ProductionSettings = ProductionSettings()
 
     @model_validator(mode="after")
     def _check_passes(self) -> Self:
@@ -226,9 +247,10 @@ class SuiteSettings(BaseModel):
     def fingerprint(self) -> str:
         """Hash of the settings that are not the defaults, 12 hex digits.
 
-        Probes are left out: no score follows from how a judge is probed.
+        Probes and what is asked of production are left out: no case's score follows from them.
         """
-        given = self.model_dump(mode="json", exclude_defaults=True, exclude={"probes"})
+        left_out = {"probes", "production"}
+        given = self.model_dump(mode="json", exclude_defaults=True, exclude=left_out)
         text = json.dumps(given, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

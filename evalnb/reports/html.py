@@ -161,7 +161,7 @@ def html_page(page: Page) -> str:
         by_model=_table(
             _spoken(usage_by_model(run.outputs, run.verdicts)), "Tokens and cost by model"
         ),
-        holdout=holdout_sentences(page.rates, page.looks, manifest["golden_version"]),
+        holdout=holdout_sentences(page.rates, page.looks, manifest["golden_version"], manifest.get("gap_change", ())),
         findings=[
             _table(decision_rows(findings, outcome), name) for name, outcome in _FINDINGS.items()
         ],

@@ -204,7 +204,12 @@ def cost_sentences(run: Mapping[str, Any], outputs: Iterable[Mapping[str, Any]])
     return lines
 
 
-def holdout_sentences(rates: pd.DataFrame, looks: pd.DataFrame, golden_version: str) -> list[str]:
+def holdout_sentences(
+    rates: pd.DataFrame,
+    looks: pd.DataFrame,
+    golden_version: str,
+    gap_change: Iterable[Mapping[str, Any]] = (),
+) -> list[str]:
     """Say how holdout cases fare beside the others, and how often they were looked at.
 
     Parameters
@@ -212,6 +217,7 @@ def holdout_sentences(rates: pd.DataFrame, looks: pd.DataFrame, golden_version: 
     rates : as `evalnb.holdout.split_rates` gives them
     looks : a looks frame
     golden_version : whose looks are counted
+    gap_change : records as `evalnb.first_baseline.gap_since_first_baseline` gives them
 
     Returns
     -------
@@ -225,6 +231,7 @@ def holdout_sentences(rates: pd.DataFrame, looks: pd.DataFrame, golden_version: 
     if "estimate" in gap:
         apart = interval(gap["ci_low"], gap["ci_high"])
         said.append(f"Gap, dev minus holdout: {difference(gap['estimate'])} ({apart}).")
+    said += [_change_sentence(row) for row in gap_change if "estimate" in row]
     of_version = looks[looks["golden_version"] == golden_version]
     n_opened = int((of_version["kind"] == "cases").sum())
     n_systems = of_version["system_fingerprint"].nunique()
@@ -243,6 +250,16 @@ def _split_sentence(name: str, row: Mapping[str, Any]) -> str:
         return f"{name.capitalize()}: {scored}."
     span = interval(row["ci_low"], row["ci_high"])
     return f"{name.capitalize()}: pass rate {rate(row['estimate'])} ({span}), {scored}."
+
+
+def _change_sentence(row: Mapping[str, Any]) -> str:
+    change = difference(row["estimate"])
+    compared = f"{count(row['n'], 'case')} compared"
+    if "ci_low" not in row:
+        return f"Since the first baseline the gap has changed by {change}, {compared}."
+    span = interval(row["ci_low"], row["ci_high"])
+    grown = " It has grown: what was done helps dev more than holdout." if row["ci_low"] > 0 else ""
+    return f"Since the first baseline the gap has changed by {change} ({span}), {compared}.{grown}"
 
 
 def _rules(rows: pd.DataFrame) -> str:

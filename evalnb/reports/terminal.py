@@ -80,7 +80,10 @@ def _lines(run: Run) -> Iterator[str]:
         f"golden version {manifest['golden_version']}"
     )
     for line in holdout_sentences(
-        split_rates(run.results), LOOKS.empty(), manifest["golden_version"]
+        split_rates(run.results),
+        LOOKS.empty(),
+        manifest["golden_version"],
+        manifest.get("gap_change", ()),
     ):
         yield f"  {line}"
     for line in judge_sentences(run):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from evalnb.curation.candidates.clusters import cluster_names
 from evalnb.curation.candidates.conversations import asked, conversations
+from evalnb.curation.candidates.languages import spoken_languages
 from evalnb.curation.candidates.picks import candidates_of
 from evalnb.curation.lots import lot
 from evalnb.frames import to_records
@@ -74,7 +75,8 @@ def sample_stratified(
 
     Parameters
     ----------
-    logs : a logs frame; what has no language is a stratum `unknown` of its own
+    logs : a logs frame; languages are as `spoken_languages` says, and what has none is a stratum
+        `unknown` of its own
     by : {"language", "judge_score"}
     n : how many of each stratum; all, where there are not so many
     scores : for `judge_score`, a scores frame with conversations as `case_id`; conversations that
@@ -93,7 +95,7 @@ def sample_stratified(
     """
     _check_counts(n=n)
     if by == "language":
-        found = to_records(conversations(logs))
+        found = to_records(spoken_languages(logs))
         known = {row["conversation_id"]: row.get("language", _UNKNOWN) for row in found}
     elif by == "judge_score":
         if scores is None or scorer is None:
