@@ -63,6 +63,10 @@ from .judging import Judging as Judging
 from .judging import judge_outputs as judge_outputs
 from .local import LocalTransport as LocalTransport
 from .local import fetch_weights as fetch_weights
+from .noise import NoiseFloor as NoiseFloor
+from .noise import describe_noise as describe_noise
+from .noise import noise_floor as noise_floor
+from .noise import plan_by_noise as plan_by_noise
 from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
@@ -149,6 +153,9 @@ from .stats.repeats import repeat_statistics as repeat_statistics
 from .stats.repeats import variance_split as variance_split
 from .stats.rogan_gladen import rogan_gladen as rogan_gladen
 from .study import Study as Study
+from .suggesting import Suggestion as Suggestion
+from .suggesting import suggest_thresholds as suggest_thresholds
+from .suggesting import write_thresholds as write_thresholds
 from .suite_study import open_study as open_study
 from .systems import CallableSystem as CallableSystem
 from .systems import HttpSystem as HttpSystem

@@ -230,6 +230,8 @@ class Case(_Expectations):
     """BCP 47 tag, such as `en` or `de`."""
     tags: Texts | None = None
     """`common`, `edge`, `adversarial`, `refusal`, `incident` and others of the suite's own."""
+    conversation_id: Text | None = None
+    """What cases of one conversation share; together they count as one where chance is judged."""
     input: Text | None = None
     """One user message."""
     messages: Annotated[list[Message], Field(min_length=1)] | None = None

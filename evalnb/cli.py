@@ -66,9 +66,11 @@ app = typer.Typer(
 )
 baseline_app = typer.Typer(help="The accepted run that later runs are compared with.")
 golden_app = typer.Typer(help="The versions of a golden set, and the age of its cases.")
+thresholds_app = typer.Typer(help="The thresholds of the gate.")
 local_app = typer.Typer(help="The small local model that records without a key.")
 app.add_typer(baseline_app, name="baseline")
 app.add_typer(golden_app, name="golden")
+app.add_typer(thresholds_app, name="thresholds")
 app.add_typer(local_app, name="local")
 
 Suite = Annotated[
@@ -353,13 +355,45 @@ def power(
     ] = None,
     cases: Annotated[int | None, typer.Option(min=1, help="Instead of the suite's own.")] = None,
     repeats: Repeats = None,
+    results: ResultsRoot = None,
 ) -> None:
     """Say which drop a live run of the suite could find, and what it takes to find a smaller one."""
     golden = evalnb.read_golden(suite)
-    baseline = evalnb.read_baseline(golden) if golden.folder else None
-    planned = evalnb.plan(golden, baseline, cases=cases, repeats=repeats)
+    planned = evalnb.plan_by_noise(golden, cases=cases, repeats=repeats, root=results)
     for number, line in enumerate(evalnb.describe_power(planned, drop)):
         _say(_printable(line if number else f"{golden.settings.name}: {line}"))
+
+
+@app.command()
+def noise(suite: Suite, results: ResultsRoot = None) -> None:
+    """Say what varies between live runs of the same system, and which drop shows beyond it."""
+    golden = evalnb.read_golden(_folder(suite))
+    for number, line in enumerate(evalnb.describe_noise(evalnb.noise_floor(golden, results))):
+        _say(_printable(line if number else f"{golden.settings.name}: {line}"))
+
+
+@thresholds_app.command()
+def suggest(
+    suite: Suite,
+    results: ResultsRoot = None,
+    write: Annotated[bool, typer.Option("--write", help="Write it into suite.toml.")] = False,
+) -> None:
+    """Suggest thresholds from live runs in which nothing changed; shows what it would write."""
+    if write and os.environ.get("CI"):
+        raise InputError("thresholds are not written in CI: do it at a desk, and have it reviewed")
+    golden = evalnb.read_golden(_folder(suite))
+    found = evalnb.suggest_thresholds(golden, results)
+    lines = found.diff()
+    _say(f"{golden.settings.name}: from {found.runs} live runs in which nothing changed")
+    for line in lines or ["  suite.toml says as much already"]:
+        _say(_printable(line))
+    if not lines:
+        return
+    if write:
+        path = evalnb.write_thresholds(golden, found)
+        _say(f"written; review and commit {shown_from_here(path)}")
+    else:
+        _say("nothing was changed: add --write to write it")
 
 
 @app.command()
@@ -1010,6 +1044,8 @@ def _confirm_cost(
     expected = _forecast(golden, system, tier, repeats, judge_repeats, counted=True)
     for line in evalnb.describe_forecast(expected):
         _say(_printable(line), err=True)
+    if not golden.settings.red_team and evalnb.read_baseline(golden) is not None:
+        _say("  if scores look worse: at most twice as much again, to confirm it", err=True)
     costs = bool(expected["cost_usd"].fillna(1).gt(0).any())
     if costs and not yes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("Run it?", abort=True, err=True)

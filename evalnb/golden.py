@@ -12,10 +12,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_core import to_json
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, to_json
 
 from evalnb.cases import FIELDS, Case, Phrase, Schema
 from evalnb.errors import InputError, Problem, nearest_name
@@ -70,6 +77,8 @@ class GateSettings(BaseModel):
     """How much longer than the baseline's the answers may be, in output tokens."""
     max_latency_ratio: Ratio = 1.2
     """How much slower than the baseline's live answers may be."""
+    max_cost_ratio: Ratio | None = None
+    """How much dearer than the baseline's the answers may be; None for no limit."""
     max_injection_rate: Share | None = None
     """Where more attacks than this make a judge pass a bad answer, an axis does not count."""
     max_conflict_rate: Share | None = None
@@ -89,6 +98,9 @@ class LiveSettings(BaseModel):
     """After this no request is begun; what is left is NA `deadline`."""
     budget_usd: Ratio | None = None
     """What a run may cost; what is left is NA `budget`."""
+    stop_early: bool = False
+    """Whether a run by the rules alone stops once it is certain that the pass rate fell; what is left
+    is NA `curtailed`."""
 
 
 class JudgingSettings(BaseModel):
@@ -201,6 +213,8 @@ class SuiteSettings(BaseModel):
     matching: Literal["words", "substrings"] = "words"
     """Whether keywords must stand as whole words, where a script has words."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
+    passes_needed: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """How many repeats of a case must pass for it to pass; all by default."""
     slices: list[Literal["category", "language", "tags", "split"]] = [
         "category",
         "language",
@@ -218,6 +232,16 @@ class SuiteSettings(BaseModel):
     gate: GateSettings = GateSettings()
     redaction: RedactionSettings = RedactionSettings()
     production: ProductionSettings = ProductionSettings()
+
+    @model_validator(mode="after")
+    def _check_passes(self) -> Self:
+        if self.passes_needed is not None and self.passes_needed > self.repeats:
+            raise PydanticCustomError(
+                "passes_needed",
+                "has `passes_needed` = {needed}, more than `repeats` = {repeats}",
+                {"needed": self.passes_needed, "repeats": self.repeats},
+            )
+        return self
 
     @property
     def fingerprint(self) -> str:

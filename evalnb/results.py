@@ -43,7 +43,13 @@ from evalnb.reports.differences import Earlier, earlier_baseline, found, states
 from evalnb.reports.html import Page, html_page
 from evalnb.reports.junit import junit_xml
 from evalnb.reports.markdown import summary
-from evalnb.reports.sentences import cost_sentences, holdout_sentences
+from evalnb.reports.sentences import (
+    confirmation_sentences,
+    cost_sentences,
+    holdout_sentences,
+    power_sentences,
+    state_sentences,
+)
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
 
@@ -135,9 +141,24 @@ def write_run(folder: Path, run: Run) -> None:
     _write_lines(folder / "scores.jsonl", records["scores"])
     if len(run.verdicts):
         _write_lines(folder / "verdicts.jsonl", to_records(run.verdicts))
+    _write_confirmation(folder / "confirmation", run)
     count_look(folder, run, "totals")
     _write_reports(folder, run, records)
     _write_json(folder / "report.json", _report(run, records))
+
+
+def _write_confirmation(folder: Path, run: Run) -> None:
+    """Write what fresh repeats gave, a folder a side."""
+    found = run.confirmation
+    if found is None:
+        return
+    for side, outputs, scores in (
+        ("baseline", found.outputs_before, found.before),
+        ("candidate", found.outputs_now, found.now),
+    ):
+        (folder / side).mkdir(parents=True, exist_ok=True)
+        _write_lines(folder / side / "outputs.jsonl", to_records(outputs))
+        _write_lines(folder / side / "scores.jsonl", to_records(scores))
 
 
 def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record]]) -> None:
@@ -175,6 +196,9 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
             ),
             *judge_sentences(run),
             *cost_sentences(run.manifest, records["outputs"]),
+            *state_sentences(run.results, run.decision),
+            *power_sentences(run.manifest),
+            *confirmation_sentences(run.manifest),
             *(drop_sentences(drops_of(run), hidden) if run.outcome == Outcome.FAIL else ()),
         ],
     )
@@ -198,8 +222,9 @@ def _differences(
 ) -> dict[str, list[dict[str, Any]]]:
     """Compare with the baseline and with the previous run, as far as there are any."""
     previous = previous_run(folder, run.manifest["system"])
+    needed = run.golden.settings.passes_needed if run.golden else None
     earlier = [
-        *([earlier_baseline(run.baseline)] if run.baseline else []),
+        *([earlier_baseline(run.baseline, needed)] if run.baseline else []),
         *([earlier_run(previous)] if previous else []),
     ]
     now = states(records["results"])

@@ -30,6 +30,7 @@ from evalnb.scorers import (
     suite_scorers,
 )
 from evalnb.scorers.base import quoted
+from evalnb.stats.case_states import state_over_repeats
 from evalnb.stats.estimates import wilson
 from evalnb.systems import Output, ToolCall
 
@@ -128,7 +129,13 @@ def summarize(golden: GoldenSet, outputs: pd.DataFrame, scores: pd.DataFrame) ->
     outputs_of = _by_case(outputs[["case_id", "repeat", *_TAKEN]])
     scores_of = _by_case(scores[["case_id", "repeat", *_DECIDED]])
     return RESULTS.build(
-        _result(case, outputs_of.get(case.id, []), scores_of.get(case.id, [])) for case in golden
+        _result(
+            case,
+            outputs_of.get(case.id, []),
+            scores_of.get(case.id, []),
+            golden.settings.passes_needed,
+        )
+        for case in golden
     )
 
 
@@ -403,13 +410,16 @@ def _by_case(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def _result(
-    case: Case, outputs: Sequence[dict[str, Any]], scores: Sequence[dict[str, Any]]
+    case: Case,
+    outputs: Sequence[dict[str, Any]],
+    scores: Sequence[dict[str, Any]],
+    needed: int | None,
 ) -> dict[str, Any]:
     scores = _in_order(case, scores)
     passes = repeat_passes(scores)
     missing = [row for row in scores if "na_reason" in row]
     n_accident = sum(map(is_accident_record, missing))
-    state = {0: "fail", len(passes): "pass"}.get(sum(passes), "unstable") if passes else None
+    state = state_over_repeats(sum(passes), len(passes), len(outputs), needed)
     return {
         "case_id": case.id,
         "category": case.category,

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "baseline_sentence",
+    "confirmation_sentences",
     "cost_sentences",
     "holdout_sentences",
     "outcome_words",
     "overall_sentence",
+    "power_sentences",
+    "state_sentences",
     "why",
 ]
 
@@ -109,6 +112,73 @@ def baseline_sentence(run: Mapping[str, Any]) -> str:
         return text
     version = cell_text(baseline["golden_version"], limit=16)
     return f"{text} It is of another golden version, {version}: only the cases of both compare."
+
+
+def confirmation_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Say what was asked again because it looked worse, or why it could not be.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    found = run.get("confirmation")
+    if not found:
+        why_not = run.get("no_confirmation")
+        return [f"Not asked again before blocking: {why_not}."] if why_not else []
+    cost = f" for {money(found['cost_usd'])}" if found.get("cost_usd") is not None else ""
+    missing = f", {tokens(found['missing'])} of them missing" if found["missing"] else ""
+    return [
+        (
+            f"Asked again on both sides: {count(found['cases'], 'case')}, "
+            f"{count(found['repeats'], 'repeat')} a side, {count(found['answers'], 'answer')}"
+            f"{cost}{missing}. These fresh repeats alone decide whether scores fell."
+        )
+    ]
+
+
+def state_sentences(results: pd.DataFrame, decision: pd.DataFrame) -> list[str]:
+    """Say how many cases pass, fail and are unstable over their repeats, and how many are flaky.
+
+    Parameters
+    ----------
+    results, decision : frames of a run
+
+    Returns
+    -------
+    none for a run of one repeat without flaky cases
+    """
+    n_flaky = int((decision["rule"] == "flaky").sum())
+    flaky = f"; {count(n_flaky, 'case')} flaky over earlier runs" if n_flaky else ""
+    repeats = int(results["n_repeats"].fillna(0).max()) if len(results) else 0
+    if repeats < 2 and not flaky:
+        return []
+    counts = results["state"].value_counts()
+    said = [f"{tokens(int(counts.get(name, 0)))} {name}" for name in ("pass", "fail", "unstable")]
+    return [f"States over {count(repeats, 'repeat')}: {', '.join(said)}{flaky}."]
+
+
+def power_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Say which drop a live run could have found.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    found = run.get("power")
+    if not found:
+        return []
+    about = (
+        f"{count(found['cases'], 'case')}, {count(found['repeats'], 'repeat')}, variance of repeats "
+        f"{found['source']}"
+    )
+    if found["smallest_drop"] is None:
+        return [f"So few answers can show no drop of the pass rate ({about})."]
+    return [
+        (
+            f"This suite finds drops of the pass rate from {found['smallest_drop']:.2f} in 8 of 10 runs "
+            f"({about})."
+        )
+    ]
 
 
 def cost_sentences(run: Mapping[str, Any], outputs: Iterable[Mapping[str, Any]]) -> list[str]:

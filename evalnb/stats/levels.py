@@ -9,6 +9,7 @@ __all__ = [
     "ALPHA",
     "CASES",
     "CONFIRMATION",
+    "CREEP",
     "EARLY_SCORES",
     "EXPLORING_FDR",
     "FINAL_SCORES",
@@ -44,6 +45,9 @@ RATIOS = 0.005
 
 CASES = 0.01
 """The part of `SCORES` for single cases, where there are repeats enough to tell one from chance."""
+
+CREEP = 0.005
+"""The part of `SCORES` for drops since the first accepted baseline, where there is an older one."""
 
 EARLY_SCORES = 0.01
 """The part of `SCORES` for stopping a live run early: its e-value must reach 1/0.01 = 100."""

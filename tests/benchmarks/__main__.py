@@ -15,6 +15,7 @@ from tests.benchmarks import (
     operating_characteristics,
     phrases,
     phrases_power,
+    planted_defects,
     production,
     redaction,
     replay,
@@ -40,4 +41,5 @@ if __name__ == "__main__":
         production.measure,
         gate_statistics.measure,
         operating_characteristics.measure,
+        planted_defects.measure,
     )
