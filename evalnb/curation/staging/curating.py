@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Curating", "CuratingProgress"]
 
 _WHO = {"user": "User", "assistant": "Assistant", "system": "System", "tool_result": "Tool result"}
+_LIKED: dict[int | None, str] = {-1: "disliked", 1: "liked"}
 _LONGEST_REASON = 2_000
 
 
@@ -230,8 +231,14 @@ class Curating:
         return {
             "id": item.id,
             "why": visible(f"{item.reason} ({item.samplers})"),
-            "about": [visible(text) for text in (item.category, item.language) if text],
-            "conversation": [_turn(row) for row in item.messages],
+            "about": [
+                visible(text)
+                for text in (item.category, item.language, _LIKED.get(_feedback(item)))
+                if text
+            ],
+            "conversation": [
+                _turn(row, of_all=_feedback(item) is not None) for row in item.messages
+            ],
             "nearest": nearest,
             "terms": [visible(term) for term in item.terms],
             "edits": self.edits,
@@ -264,7 +271,16 @@ class Curating:
             self.catch_up()
 
 
-def _turn(row: Mapping[str, Any]) -> dict[str, str]:
+def _feedback(item: CurationItem) -> int | None:
+    """Return the feedback that stands at every message, as that to a whole conversation does."""
+    given = {row.get("feedback") for row in item.messages}
+    return given.pop() if len(given) == 1 else None
+
+
+def _turn(row: Mapping[str, Any], *, of_all: bool) -> dict[str, str]:
     who = _WHO.get(row["role"], "Tool call" if row["role"] == "tool_call" else row["role"])
-    feedback = {-1: ", disliked", 1: ", liked"}.get(row.get("feedback", 0), "")
-    return {"who": f"{who}{feedback}", "text": visible(writable_text(row.get("text", "")))}
+    liked = None if of_all else _LIKED.get(row.get("feedback"))
+    return {
+        "who": f"{who}, {liked}" if liked else who,
+        "text": visible(writable_text(row.get("text", ""))),
+    }
