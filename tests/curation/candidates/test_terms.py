@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalnb.curation.candidates.terms import good_answer_terms
-from evalnb.frames import LOGS
+from evalnb.frames import LOGS, to_records
 
 SAID = {
     "bags-1": ("bags", "Checked luggage costs money, thanks.", 1),
@@ -36,5 +36,5 @@ def test_terms_are_of_well_rated_answers_of_the_same_kind() -> None:
 
 
 def test_without_feedback_nothing_is_suggested() -> None:
-    silent = LOGS.build(LOG.drop(columns="feedback").to_dict("records"))
+    silent = LOGS.build(to_records(LOG.drop(columns="feedback")))
     assert good_answer_terms(silent, ["bags-4"]).empty
