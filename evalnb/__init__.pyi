@@ -44,6 +44,7 @@ from .errors import EvalnbError as EvalnbError
 from .errors import InputError as InputError
 from .errors import MissError as MissError
 from .evaluation import evaluate as evaluate
+from .first_baseline import gap_since_first_baseline as gap_since_first_baseline
 from .floors import proposed_floors as proposed_floors
 from .forecast import forecast as forecast
 from .gate import decide as decide
@@ -65,6 +66,10 @@ from .judging import Judging as Judging
 from .judging import judge_outputs as judge_outputs
 from .local import LocalTransport as LocalTransport
 from .local import fetch_weights as fetch_weights
+from .noise import NoiseFloor as NoiseFloor
+from .noise import describe_noise as describe_noise
+from .noise import noise_floor as noise_floor
+from .noise import plan_by_noise as plan_by_noise
 from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
@@ -153,6 +158,9 @@ from .stats.repeats import repeat_statistics as repeat_statistics
 from .stats.repeats import variance_split as variance_split
 from .stats.rogan_gladen import rogan_gladen as rogan_gladen
 from .study import Study as Study
+from .suggesting import Suggestion as Suggestion
+from .suggesting import suggest_thresholds as suggest_thresholds
+from .suggesting import write_thresholds as write_thresholds
 from .suite_study import open_study as open_study
 from .systems import CallableSystem as CallableSystem
 from .systems import HttpSystem as HttpSystem

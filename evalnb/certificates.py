@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COUNTING_GRADES",
     "PAIRS_SCORER",
+    "WORKING_MINIMUM",
     "AxisEvidence",
     "Certificate",
     "ProbeEvidence",
@@ -53,6 +54,9 @@ COUNTING_GRADES = frozenset({"usable", "strong"})
 
 PAIRS_SCORER = "pairwise"
 """What a certificate calls the agreement of a judge of pairs with people."""
+
+WORKING_MINIMUM = 50
+"""Labels an axis with which a judge can be shown to be good; fewer find bad ones."""
 
 _FORMAT = 1
 _FILE = "certificates.json"

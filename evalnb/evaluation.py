@@ -22,15 +22,20 @@ from evalnb.certificates import (
     standings,
     with_standing,
 )
+from evalnb.confirming import Confirming
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
+from evalnb.curtailing import Curtailing
+from evalnb.first_baseline import gap_since_first_baseline
 from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
 from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.noise import aa_runs, planned_by
 from evalnb.pairwise_rule import pairs_with_baseline
+from evalnb.past_runs import past_runs
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.planning import Plan
     from evalnb.rollout import Override
     from evalnb.runner import Progress
     from evalnb.systems import DirectSystem, System
@@ -118,6 +124,22 @@ def evaluate(
             batches=batches_of(golden, mode, folder),
         )
     started = datetime.now(UTC)
+    confirming = None
+    if mode == "live":
+        confirming = Confirming(
+            golden,
+            system,
+            as_of,
+            repeats,
+            judge_repeats=judge_repeats,
+            tier=tier,
+            concurrency=concurrency,
+            progress=progress,
+            upstream=upstream,
+            folder=folder,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
     journal = None
     if mode == "live" and folder is not None:
         journal = open_journal(folder, golden, system, repeats, tier)
@@ -135,7 +157,7 @@ def evaluate(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
             run_id=run_id,
-            follower=judging,
+            follower=judging or _curtailing(golden, mode, as_of, repeats),
         )
         pairs = pairs_with_baseline(
             golden,
@@ -174,10 +196,22 @@ def evaluate(
         },
         as_of=as_of,
         override=override,
+        confirming=confirming,
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
         pairs=pairs,
     )
+
+
+def _curtailing(golden: GoldenSet, mode: Mode, as_of: date, repeats: int) -> Curtailing | None:
+    """Return what stops a run early, where the suite wants that and there is a test to be sure of."""
+    baseline = read_baseline(golden)
+    settings = golden.settings
+    if mode != "live" or not settings.live.stop_early or settings.red_team or baseline is None:
+        return None
+    if baseline.manifest.get("counting"):  # judges decide on its cases, too
+        return None
+    return Curtailing(golden, baseline, read_waivers(golden), as_of, repeats)
 
 
 def decided_run(
@@ -189,6 +223,7 @@ def decided_run(
     *,
     as_of: date,
     override: Override | None = None,
+    confirming: Confirming | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
     pairs: pd.DataFrame | None = None,
@@ -203,6 +238,7 @@ def decided_run(
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
     as_of : the day that waivers are compared with
+    confirming : asks again about what looks worse, None in replay
     override, unused_cassettes, without_requests, pairs : as for `evalnb.decide`
 
     Raises
@@ -221,6 +257,17 @@ def decided_run(
     misses = cassettes.misses_frame()
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
         raise cassettes.faults[0]
+    costs = pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])
+    confirmation, history = None, None
+    if confirming is not None:
+        root = confirming.folder.resolve().parents[1] if confirming.folder else None
+        history = past_runs(golden, root, before=about["run_id"])
+    if confirming is not None and baseline is not None:
+        confirmation = confirming(scores, baseline, float(costs.sum()))
+    planned = None
+    if history is not None and baseline is not None:
+        numbers = outputs["case_id"].nunique(), about["repeats"]
+        planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
     decision = decide(
         golden,
         scores,
@@ -236,6 +283,8 @@ def decided_run(
         without_requests=without_requests,
         override=override,
         pairs=pairs,
+        confirmation=confirmation,
+        history=history,
     )
     asked = verdicts
     if pairs is not None:
@@ -262,7 +311,11 @@ def decided_run(
             "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
+            "power": None if planned is None else _about_power(planned),
+            "confirmation": confirmation.summary() if confirmation else None,
+            "no_confirmation": (confirming.why_not if confirming else "") or None,
             **_about_outputs(outputs, scores, asked),
+            "gap_change": to_records(gap_since_first_baseline(golden, results)),
             "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, asked),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),
@@ -280,7 +333,17 @@ def decided_run(
         exit_code=exit_code(decision),
         golden=golden,
         baseline=baseline,
+        confirmation=confirmation,
     )
+
+
+def _about_power(planned: Plan) -> dict[str, Any]:
+    return {
+        "smallest_drop": planned.smallest_drop(planned.cases, planned.repeats),
+        "cases": planned.cases,
+        "repeats": planned.repeats,
+        "source": planned.source,
+    }
 
 
 def _is_unfinished(*frames: pd.DataFrame) -> bool:

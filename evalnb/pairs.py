@@ -6,13 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import numpy as np
 
 from evalnb.cassettes import Cassettes, bind
 from evalnb.control import RunControl
 from evalnb.errors import EvalnbError, InputError
 from evalnb.frames import METRICS, PAIRS, to_records
-from evalnb.judges import load_pairwise_judge
 from evalnb.jsontext import same_json
+from evalnb.judges import load_pairwise_judge
 from evalnb.judging import ask
 from evalnb.pace import Pace
 from evalnb.runner import model_access, run_sync, upstream_of
@@ -39,8 +40,11 @@ SAME_ANSWER = "the same answer: nobody was asked"
 """Stands for a judge's reason where there was nothing to judge."""
 
 _SAME = {
-    **{"verdict_ab": "tie", "verdict_ba": "tie", "winner": "tie", "order_dependent": False},
-    **{name: SAME_ANSWER for name in ("reason_ab", "reason_ba")},
+    "verdict_ab": "tie",
+    "verdict_ba": "tie",
+    "winner": "tie",
+    "order_dependent": False,
+    **dict.fromkeys(("reason_ab", "reason_ba"), SAME_ANSWER),
     "cost_usd": 0.0,
 }
 POINTS = {"a": 1.0, "tie": 0.5, "b": 0.0}
@@ -181,7 +185,7 @@ def preference_test(pairs: pd.DataFrame) -> SignFlip:
     """
     known = pairs[pairs["winner"].notna()]
     points = known["winner"].map(POINTS).astype("float64").groupby(known["case_id"]).mean()
-    return sign_flip(points.to_numpy("float64") - 0.5)
+    return sign_flip(np.asarray(points, dtype=np.float64) - 0.5)
 
 
 class _Asking:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.baseline import Baseline
+    from evalnb.confirmation import Confirmation
     from evalnb.golden import GoldenSet
 
 __all__ = ["Run"]
@@ -30,6 +31,7 @@ class Run:
     exit_code : 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss
     golden, baseline : what it ran and was compared with, for the reports; None in a run that was
         read back from its folder
+    confirmation : fresh repeats that decided whether scores fell; None where nothing was asked again
     """
 
     manifest: Mapping[str, Any]
@@ -45,3 +47,4 @@ class Run:
     pairs: pd.DataFrame = field(default_factory=PAIRS.empty)
     golden: GoldenSet | None = field(default=None, repr=False, compare=False)
     baseline: Baseline | None = field(default=None, repr=False, compare=False)
+    confirmation: Confirmation | None = field(default=None, repr=False, compare=False)
