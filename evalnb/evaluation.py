@@ -22,14 +22,20 @@ from evalnb.certificates import (
     standings,
     with_standing,
 )
+from evalnb.confirming import Confirming
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
-from evalnb.frames import VERDICTS, is_accident, to_records
+from evalnb.curtailing import Curtailing
+from evalnb.first_baseline import gap_since_first_baseline
+from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
-from evalnb.judges import suite_judges
+from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.noise import aa_runs, planned_by
+from evalnb.pairwise_rule import pairs_with_baseline
+from evalnb.past_runs import past_runs
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.planning import Plan
     from evalnb.rollout import Override
     from evalnb.runner import Progress
     from evalnb.systems import DirectSystem, System
@@ -52,6 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decided_run", "evaluate"]
 
+_NOTHING = 1e-9
 _RECORDED_PACKAGES = ("evalnb", "anthropic", "pandas", "numpy")
 
 
@@ -106,6 +114,8 @@ def evaluate(
     judging = None
     if tier == FULL:
         labels_of_samples(golden)
+        if golden.settings.gate.pairwise is not None:
+            load_pairwise_judge(golden, golden.settings.gate.pairwise)
         asked = None if upstream == "auto" else upstream
         judging = Judging(
             golden,
@@ -114,6 +124,22 @@ def evaluate(
             batches=batches_of(golden, mode, folder),
         )
     started = datetime.now(UTC)
+    confirming = None
+    if mode == "live":
+        confirming = Confirming(
+            golden,
+            system,
+            as_of,
+            repeats,
+            judge_repeats=judge_repeats,
+            tier=tier,
+            concurrency=concurrency,
+            progress=progress,
+            upstream=upstream,
+            folder=folder,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
     journal = None
     if mode == "live" and folder is not None:
         journal = open_journal(folder, golden, system, repeats, tier)
@@ -131,7 +157,22 @@ def evaluate(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
             run_id=run_id,
-            follower=judging,
+            follower=judging or _curtailing(golden, mode, as_of, repeats),
+        )
+        pairs = pairs_with_baseline(
+            golden,
+            outputs,
+            tier,
+            cassettes,
+            upstream=None if upstream == "auto" else upstream,
+            concurrency=concurrency,
+            **_left(
+                golden,
+                started,
+                [outputs, *([judging.frame()] if judging else [])],
+                max_minutes,
+                budget_usd,
+            ),
         )
     return decided_run(
         golden,
@@ -155,9 +196,22 @@ def evaluate(
         },
         as_of=as_of,
         override=override,
+        confirming=confirming,
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
+        pairs=pairs,
     )
+
+
+def _curtailing(golden: GoldenSet, mode: Mode, as_of: date, repeats: int) -> Curtailing | None:
+    """Return what stops a run early, where the suite wants that and there is a test to be sure of."""
+    baseline = read_baseline(golden)
+    settings = golden.settings
+    if mode != "live" or not settings.live.stop_early or settings.red_team or baseline is None:
+        return None
+    if baseline.manifest.get("counting"):  # judges decide on its cases, too
+        return None
+    return Curtailing(golden, baseline, read_waivers(golden), as_of, repeats)
 
 
 def decided_run(
@@ -169,8 +223,10 @@ def decided_run(
     *,
     as_of: date,
     override: Override | None = None,
+    confirming: Confirming | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
+    pairs: pd.DataFrame | None = None,
 ) -> Run:
     """Score outputs and what judges said of them, compare with the baseline and decide.
 
@@ -182,7 +238,8 @@ def decided_run(
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
     as_of : the day that waivers are compared with
-    override, unused_cassettes, without_requests : as for `evalnb.decide`
+    confirming : asks again about what looks worse, None in replay
+    override, unused_cassettes, without_requests, pairs : as for `evalnb.decide`
 
     Raises
     ------
@@ -200,6 +257,17 @@ def decided_run(
     misses = cassettes.misses_frame()
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
         raise cassettes.faults[0]
+    costs = pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])
+    confirmation, history = None, None
+    if confirming is not None:
+        root = confirming.folder.resolve().parents[1] if confirming.folder else None
+        history = past_runs(golden, root, before=about["run_id"])
+    if confirming is not None and baseline is not None:
+        confirmation = confirming(scores, baseline, float(costs.sum()))
+    planned = None
+    if history is not None and baseline is not None:
+        numbers = outputs["case_id"].nunique(), about["repeats"]
+        planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
     decision = decide(
         golden,
         scores,
@@ -214,7 +282,14 @@ def decided_run(
         unused_cassettes=unused_cassettes,
         without_requests=without_requests,
         override=override,
+        pairs=pairs,
+        confirmation=confirmation,
+        history=history,
     )
+    asked = verdicts
+    if pairs is not None:
+        names = ["judge_model_answered", "cost_usd", "na_reason"]
+        asked = pd.concat([verdicts[names], pairs[names]])
     rates = None
     if baseline is not None:
         rates = pass_rates(by_basis(baseline.counts, same=same_basis(scores, baseline)))
@@ -236,8 +311,12 @@ def decided_run(
             "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
-            **_about_outputs(outputs, scores, verdicts),
-            "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, verdicts),
+            "power": None if planned is None else _about_power(planned),
+            "confirmation": confirmation.summary() if confirmation else None,
+            "no_confirmation": (confirming.why_not if confirming else "") or None,
+            **_about_outputs(outputs, scores, asked),
+            "gap_change": to_records(gap_since_first_baseline(golden, results)),
+            "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, asked),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),
             "packages": {name: version(name) for name in _RECORDED_PACKAGES},
@@ -249,11 +328,22 @@ def decided_run(
         decision=decision,
         misses=misses,
         verdicts=verdicts,
+        pairs=PAIRS.empty() if pairs is None else pairs,
         outcome=outcome(decision),
         exit_code=exit_code(decision),
         golden=golden,
         baseline=baseline,
+        confirmation=confirmation,
     )
+
+
+def _about_power(planned: Plan) -> dict[str, Any]:
+    return {
+        "smallest_drop": planned.smallest_drop(planned.cases, planned.repeats),
+        "cases": planned.cases,
+        "repeats": planned.repeats,
+        "source": planned.source,
+    }
 
 
 def _is_unfinished(*frames: pd.DataFrame) -> bool:
@@ -304,6 +394,24 @@ def _name_of(folder: Path, system: System | DirectSystem) -> str | None:
         return getattr(system, "url", None)
     own = (folder / "systems" / f"{system.name}.toml").exists()
     return system.name if own else shown_from_here(path)
+
+
+def _left(
+    golden: GoldenSet,
+    started: datetime,
+    spent: Sequence[pd.DataFrame],
+    max_minutes: float | None,
+    budget_usd: float | None,
+) -> dict[str, float | None]:
+    """Return what is left of a run's time and money."""
+    limits = golden.settings.live
+    minutes, budget = max_minutes or limits.max_minutes, budget_usd or limits.budget_usd
+    gone = (datetime.now(UTC) - started).total_seconds() / 60
+    cost = sum(_total(frame["cost_usd"]) or 0.0 for frame in spent)
+    return {
+        "max_minutes": None if minutes is None else max(minutes - gone, _NOTHING),
+        "budget_usd": None if budget is None else max(budget - cost, _NOTHING),
+    }
 
 
 def _about_outputs(
