@@ -287,7 +287,8 @@ def _means(items: np.ndarray, values: np.ndarray, chosen: np.ndarray) -> dict[st
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return one - other
+    difference: np.ndarray = one - other
+    return difference
 
 
 def _differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:

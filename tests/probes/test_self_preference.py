@@ -8,12 +8,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evalnb.baseline import write_baseline
 from evalnb.cases import Case
+from evalnb.cassettes import Cassettes
 from evalnb.curation.labels import append_label, label_path
 from evalnb.errors import InputError
-from evalnb.frames import LABELS
+from evalnb.frames import LABELS, OUTPUTS, SCORES
 from evalnb.preferences import describe_preferences, preferred_pairs, self_preference_probe
-from evalnb.probes import PROBE_VERDICTS, PreferredPair, SelfPreference, load_probes, probe_effects
+from evalnb.probes import (
+    PROBE_VERDICTS,
+    PreferredPair,
+    SelfPreference,
+    load_probes,
+    probe_effects,
+    probe_judges,
+    probed_judges,
+)
+from tests.probes.judges import ScriptedJudge
 from tests.probes.scripted import standard_error
 from tests.suites import make_suite
 
@@ -23,7 +34,7 @@ if TYPE_CHECKING:
 
     from evalnb.golden import GoldenSet
 
-CASES = [
+CASES: list[dict[str, Any]] = [
     {"id": f"case-{number}", "input": f"Question {number}?", "rubric": ["Says it."]}
     for number in range(6)
 ]
@@ -62,7 +73,7 @@ OWN, OTHER, TIE = ("first", "second"), ("second", "first"), ("tie", "tie")
 
 
 def effect(probe: SelfPreference, said: Iterable[Any]) -> pd.Series:
-    return probe_effects(verdicts(probe, said), [probe]).loc[0]
+    return probe_effects(verdicts(probe, said), [probe]).iloc[0]
 
 
 def test_following_people_to_either_answer_alike_is_no_self_preference() -> None:
@@ -203,7 +214,7 @@ def test_labelled_pairs_are_shown_to_the_suites_judge_of_pairs(
         for case in CASES
         for repeat, key, model in ((1, "c", "claude-sonnet-5-5"), (2, "o", "other-1"))
     )
-    write_baseline(golden, Baseline({}, count(SCORES.empty()), outputs))
+    write_baseline(golden, {}, SCORES.empty(), outputs)
     probe, left_out = self_preference_probe(golden, tmp_path)
     assert probe is not None
     assert left_out == {}
@@ -217,7 +228,7 @@ def test_labelled_pairs_are_shown_to_the_suites_judge_of_pairs(
             lambda text: "first" if text.index("By c.") < text.index("By o.") else "second"
         ),
     )
-    row = probe_effects(said, [probe]).loc[0]
+    row = probe_effects(said, [probe]).iloc[0]
     assert (row["judge"], row["scorer"], row["n"], row["estimate"]) == (
         "pairwise",
         "pairwise",
