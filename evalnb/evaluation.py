@@ -296,7 +296,7 @@ def decided_run(
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
             **_about_outputs(outputs, scores, verdicts),
-            "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, verdicts),
+            "can_go_on": _can_go_on(about, outputs, verdicts),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),
             "packages": {name: version(name) for name in _RECORDED_PACKAGES},
@@ -315,7 +315,10 @@ def decided_run(
     )
 
 
-def _is_unfinished(*frames: pd.DataFrame) -> bool:
+def _can_go_on(about: Mapping[str, Any], *frames: pd.DataFrame) -> bool:
+    """Tell whether a run in one piece lacks what a later attempt may have."""
+    if about["mode"] != "live" or "shards" in about:
+        return False
     return any(bool(frame["na_reason"].isin(UNFINISHED).any()) for frame in frames)
 
 

@@ -101,7 +101,8 @@ def _identity(
 
 def _is_unfinished(folder: Path, identity: dict[str, Any]) -> bool:
     path = folder / JOURNAL
-    if (folder / "report.json").exists() or journal_identity(path) != identity:
+    is_finished = any((folder / name).exists() for name in ("report.json", "shard.json"))
+    if is_finished or journal_identity(path) != identity:
         return False
     try:
         Journal(path, identity).close()
