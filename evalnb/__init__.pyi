@@ -40,6 +40,7 @@ from .errors import DecisionError as DecisionError
 from .errors import EvalnbError as EvalnbError
 from .errors import InputError as InputError
 from .errors import MissError as MissError
+from .evaluation import decided_run as decided_run
 from .evaluation import evaluate as evaluate
 from .floors import proposed_floors as proposed_floors
 from .forecast import forecast as forecast
@@ -62,9 +63,12 @@ from .judging import Judging as Judging
 from .judging import judge_outputs as judge_outputs
 from .local import LocalTransport as LocalTransport
 from .local import fetch_weights as fetch_weights
+from .merging import merge_shards as merge_shards
 from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
+from .notices import regression_notice as regression_notice
+from .notices import run_link as run_link
 from .pairs import judge_pairs as judge_pairs
 from .pairs import pair_statistics as pair_statistics
 from .phrases import PhraseStudy as PhraseStudy
@@ -121,6 +125,10 @@ from .scorers import scorers_fingerprint as scorers_fingerprint
 from .scoring import score as score
 from .scoring import slices as slices
 from .scoring import summarize as summarize
+from .shard_files import shards_root as shards_root
+from .sharding import run_shard as run_shard
+from .shards import Shard as Shard
+from .shards import parse_shard as parse_shard
 from .stats.agreement import agreement_statistics as agreement_statistics
 from .stats.audit import audit_strata as audit_strata
 from .stats.audit import suggest_audit as suggest_audit
@@ -164,3 +172,4 @@ from .systems import run_tools_sync as run_tools_sync
 from .systems import suite_systems as suite_systems
 from .versions import golden_log as golden_log
 from .waivers import read_waivers as read_waivers
+from .webhook import post_notice as post_notice
