@@ -21,6 +21,7 @@ SAFETY = "safety"
 
 _REGRESSION = "regression"
 _SHOWN_CASES = 10
+_LONGEST = 1500
 _ABOUT = ("suite", "run_id", "system", "mode", "golden_version")
 
 
@@ -98,7 +99,7 @@ def _text(notice: Mapping[str, Any]) -> str:
         parts.append(count(notice["n_cases"], "case"))
     if not notice["exit_code"]:
         parts.append("reported only: shadow mode or an override holds")
-    text = one_line("; ".join(parts))
+    text = one_line("; ".join(parts), limit=_LONGEST)
     # Slack would take these for links, mentions and entities.
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f"{escaped} {notice['link']}".strip()

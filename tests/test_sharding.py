@@ -207,7 +207,7 @@ def test_a_shard_that_is_there_twice_is_named(
 ) -> None:
     golden, folders = three
     again = copy(folders[1], tmp_path / "again", lambda _: None)
-    with pytest.raises(InputError, match="again: is shard 2/3, and so is .*2-of-3"):
+    with pytest.raises(InputError, match=r"again: is shard 2/3, and so is .*2-of-3"):
         merge_shards(golden, [*folders, again], run_id="r")
 
 
@@ -216,14 +216,14 @@ def test_shards_of_another_split_are_refused(
 ) -> None:
     golden, folders = three
     (other, _) = run_shards(golden, 2, tmp_path)
-    with pytest.raises(InputError, match="1-of-2: is shard 1/2, .*1-of-3 is 1/3"):
+    with pytest.raises(InputError, match=r"1-of-2: is shard 1/2, .*1-of-3 is 1/3"):
         merge_shards(golden, [*folders, other], run_id="r")
 
 
 def test_a_shard_with_cases_of_another_is_refused(
     three: tuple[GoldenSet, list[Path]], tmp_path: Path
 ) -> None:
-    golden, (first, second, third) = three
+    golden, (first, _, third) = three
     posing = copy(first, tmp_path / "posing", lambda content: content.update(shard="2/3"))
     with pytest.raises(InputError) as caught:
         merge_shards(golden, [first, posing, third], run_id="r")
