@@ -2,6 +2,8 @@
 
 The suite is replayed once, where pytest was started, by what `evalnb run` does, and its run is
 written; the tests report from it. Workers of pytest-xdist are told where it is.
+
+PYTEST_DONT_REWRITE: there is no `assert` here.
 """
 
 from __future__ import annotations
@@ -69,16 +71,21 @@ class _Suite:
         now = datetime.now(UTC)
         override = find_override(os.environ, self.golden.folder)
         system = load_system(self.golden, None)
-        self.folder = new_run_folder(self.golden, now)
-        run = evaluate(
-            self.golden,
-            system,
-            run_id=self.folder.name,
-            as_of=now.date(),
-            progress="none",
-            override=override,
-        )
-        write_run(self.folder, run)
+        folder = new_run_folder(self.golden, now)
+        try:
+            run = evaluate(
+                self.golden,
+                system,
+                run_id=folder.name,
+                as_of=now.date(),
+                progress="none",
+                override=override,
+            )
+        except EvalnbError:
+            folder.rmdir()
+            raise
+        write_run(folder, run)
+        self.folder = folder
 
     @cached_property
     def run(self) -> Run:
@@ -116,7 +123,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SUITES] = suites
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Decisions(suites))
-    named = {(config.invocation_params.dir / argument).resolve() for argument in config.args}
+    named = {
+        (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+        for argument in config.args
+    }
     config.args += [str(path) for path in suites if named.isdisjoint([path, *path.parents])]
 
 
@@ -156,7 +166,7 @@ class _Item(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """Say why, without a traceback."""
-        if isinstance(excinfo.value, _Failed):
+        if isinstance(excinfo.value, (_Failed, pytest.xfail.Exception)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, *args)
 
@@ -174,7 +184,7 @@ class CaseItem(_Item):
         said = "\n".join(test.lines)
         match test.kind:
             case "failure" | "error" if self.suite.run.exit_code:
-                raise _Failed(f"{test.type}\n{said}")
+                raise _Failed(said)
             case "failure" | "error":
                 pytest.xfail(f"reported only, the run passes: {said}")
             case "skipped" if test.type == "no verdict":
@@ -255,7 +265,9 @@ class _Decisions:
                 continue
             terminalreporter.section("evalnb")
             if path in self._decided:
-                terminalreporter.line(describe_run(suite.run))
+                said = describe_run(suite.run)  # which a gate that fails has said whole
+                red = suite.run.exit_code != 0
+                terminalreporter.line(said.splitlines()[0] if red else said)
             else:
                 name = suite.golden.settings.name
                 terminalreporter.line(f"{name}: its {GATE} was not selected, so nothing is decided")
