@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNTING_GRADES",
+    "WORKING_MINIMUM",
     "AxisEvidence",
     "Certificate",
     "ProbeEvidence",
@@ -48,6 +49,9 @@ __all__ = [
 
 COUNTING_GRADES = frozenset({"usable", "strong"})
 """Grades of agreement with which verdicts count."""
+
+WORKING_MINIMUM = 50
+"""Labels an axis with which a judge can be shown to be good; fewer find bad ones."""
 
 _FORMAT = 1
 _FILE = "certificates.json"

@@ -94,7 +94,7 @@ def test_pass_rates_are_those_of_scored_cases() -> None:
 
 
 @given(runs())
-@settings(max_examples=40)
+@settings(max_examples=12)
 def test_counts_add_up_and_do_not_depend_on_the_order_of_rows(frame: pd.DataFrame) -> None:
     counts = count(frame)
     assert (counts["n_repeats"] == counts["n_scored"] + counts["n_na"]).all()
@@ -108,7 +108,7 @@ def test_counts_add_up_and_do_not_depend_on_the_order_of_rows(frame: pd.DataFram
 
 
 @given(runs())
-@settings(max_examples=40)
+@settings(max_examples=12)
 def test_cases_count_as_their_results_say(frame: pd.DataFrame) -> None:
     cases = [{"id": case_id, "input": "Hi", "expected_exact": "x"} for case_id in "abc"]
     golden = GoldenSet(tuple(Case.model_validate(case) for case in cases))

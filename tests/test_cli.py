@@ -117,8 +117,8 @@ def test_help_names_every_command(tmp_path: Path) -> None:
 
 
 def test_check_names_the_lines_of_labels_that_count_for_nothing(tmp_path: Path) -> None:
-    golden = make_suite(tmp_path / "golden" / "shop", [CASE])
-    labels = golden.folder / "labels" / "ann.jsonl"
+    make_suite(tmp_path / "golden" / "shop", [CASE])
+    labels = tmp_path / "golden" / "shop" / "labels" / "ann.jsonl"
     labels.parent.mkdir()
     labels.write_text('{"case_id": "hello", "axis"\n')
     done = evalnb("check", "golden/shop", folder=tmp_path)

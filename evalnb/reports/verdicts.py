@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evalnb.certificates import COUNTING_GRADES
+from evalnb.certificates import COUNTING_GRADES, WORKING_MINIMUM
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import BY_PLAN, NaReason, to_records
 from evalnb.reports.correction_words import warning_sentence
@@ -76,7 +76,12 @@ def describe_certificate(certificate: Certificate) -> list[str]:
     lines = [f"{name}, until {certificate.expires}, by {people}"]
     for scorer, evidence in certificate.axes.items():
         counts = "counts" if evidence.grade in COUNTING_GRADES else "stays advice"
-        lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}")
+        few = (
+            f"; with fewer than {WORKING_MINIMUM} labels, the working minimum"
+            if evidence.n < WORKING_MINIMUM
+            else ""
+        )
+        lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}{few}")
     for scorer in dict.fromkeys(one.scorer for one in certificate.probes):
         said = [
             f"{one_line(one.probe)} {words(one.metric)} {one.figures}"
