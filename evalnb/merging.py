@@ -10,7 +10,7 @@ from evalnb.errors import InputError, Problem
 from evalnb.frames import MISSES, OUTPUTS, SCORES, VERDICTS
 from evalnb.runs import Scored
 from evalnb.shard_files import made_of, read_shard
-from evalnb.shards import Shard
+from evalnb.shards import Shard, shard_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -178,9 +178,13 @@ def _numbering(golden: GoldenSet, shards: Sequence[WrittenShard]) -> Iterator[Pr
 
 def _other_cases(golden: GoldenSet, shards: Sequence[WrittenShard]) -> Iterator[Problem]:
     """Find shards whose rows are of other cases than theirs, so that some overlap or lack."""
+    of = shards[0].shard.of
+    ids: dict[int, list[str]] = {}
+    for case in golden:
+        ids.setdefault(shard_number(case.id, of), []).append(case.id)
     for shard in shards:
         repeats = range(1, shard.scored.about["repeats"] + 1)
-        mine = [case.id for case in shard.shard.cases_of(golden)]
+        mine = ids.get(shard.shard.number, [])
         expected = {(case_id, repeat) for case_id in mine for repeat in repeats}
         answered = _pairs(shard.scored.outputs)
         scored = _pairs(shard.scored.scores) | _pairs(shard.scored.verdicts)

@@ -12,7 +12,7 @@ from evalnb.errors import InputError
 if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
 
-__all__ = ["Shard", "parse_shard"]
+__all__ = ["Shard", "parse_shard", "shard_number"]
 
 _MOST = 1000
 
@@ -42,14 +42,25 @@ class Shard:
         Examples
         --------
         >>> [shard.number for shard in (Shard(1, 3), Shard(2, 3), Shard(3, 3)) if shard.takes("refund")]
-        [3]
+        [2]
         """
-        digest = hashlib.sha256(case_id.encode()).digest()
-        return int.from_bytes(digest[:8]) % self.of == self.number - 1
+        return shard_number(case_id, self.of) == self.number
 
     def cases_of(self, golden: GoldenSet) -> GoldenSet:
         """Return the cases of a golden set that are in this shard; there may be none."""
         return replace(golden, cases=tuple(case for case in golden if self.takes(case.id)))
+
+
+def shard_number(case_id: str, of: int) -> int:
+    """Return which of so many shards a case is in, counted from 1.
+
+    Examples
+    --------
+    >>> [shard_number(case_id, 3) for case_id in ("refund", "order-late")]
+    [2, 1]
+    """
+    digest = hashlib.sha256(case_id.encode()).digest()
+    return int.from_bytes(digest[:8]) % of + 1
 
 
 def parse_shard(text: str) -> Shard:
