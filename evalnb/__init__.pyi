@@ -23,8 +23,11 @@ from .checks import suite_warnings as suite_warnings
 from .clients import async_client as async_client
 from .clients import sync_client as sync_client
 from .comparing import Comparison as Comparison
+from .comparing import Several as Several
 from .comparing import compare as compare
+from .comparing import judged_pairs as judged_pairs
 from .comparing import open_comparison as open_comparison
+from .comparing import open_several as open_several
 from .corrected import corrected_scores as corrected_scores
 from .corrected import labels_of_samples as labels_of_samples
 from .costs import monthly_usd as monthly_usd
@@ -42,6 +45,7 @@ from .errors import InputError as InputError
 from .errors import MissError as MissError
 from .evaluation import decided_run as decided_run
 from .evaluation import evaluate as evaluate
+from .first_baseline import gap_since_first_baseline as gap_since_first_baseline
 from .floors import proposed_floors as proposed_floors
 from .forecast import forecast as forecast
 from .gate import decide as decide
@@ -64,6 +68,10 @@ from .judging import judge_outputs as judge_outputs
 from .local import LocalTransport as LocalTransport
 from .local import fetch_weights as fetch_weights
 from .merging import merge_shards as merge_shards
+from .noise import NoiseFloor as NoiseFloor
+from .noise import describe_noise as describe_noise
+from .noise import noise_floor as noise_floor
+from .noise import plan_by_noise as plan_by_noise
 from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
@@ -71,6 +79,7 @@ from .notices import regression_notice as regression_notice
 from .notices import run_link as run_link
 from .pairs import judge_pairs as judge_pairs
 from .pairs import pair_statistics as pair_statistics
+from .pairwise_rule import pairs_with_baseline as pairs_with_baseline
 from .phrases import PhraseStudy as PhraseStudy
 from .phrases import phrase_changes as phrase_changes
 from .places import place as place
@@ -90,6 +99,7 @@ from .probes import run_probes as run_probes
 from .ratings import AxisScale as AxisScale
 from .ratings import ratings_frame as ratings_frame
 from .reports.comparison_words import describe_comparison as describe_comparison
+from .reports.comparison_words import describe_several as describe_several
 from .reports.history import describe_ages as describe_ages
 from .reports.history import describe_log as describe_log
 from .reports.history import describe_pruning as describe_pruning
@@ -156,6 +166,9 @@ from .stats.repeats import repeat_statistics as repeat_statistics
 from .stats.repeats import variance_split as variance_split
 from .stats.rogan_gladen import rogan_gladen as rogan_gladen
 from .study import Study as Study
+from .suggesting import Suggestion as Suggestion
+from .suggesting import suggest_thresholds as suggest_thresholds
+from .suggesting import write_thresholds as write_thresholds
 from .suite_study import open_study as open_study
 from .systems import CallableSystem as CallableSystem
 from .systems import HttpSystem as HttpSystem

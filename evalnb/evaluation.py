@@ -22,14 +22,20 @@ from evalnb.certificates import (
     standings,
     with_standing,
 )
+from evalnb.confirming import Confirming
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
-from evalnb.frames import VERDICTS, is_accident, to_records
+from evalnb.curtailing import Curtailing
+from evalnb.first_baseline import gap_since_first_baseline
+from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
-from evalnb.judges import suite_judges
+from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.noise import aa_runs, planned_by
+from evalnb.pairwise_rule import pairs_with_baseline
+from evalnb.past_runs import past_runs
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.planning import Plan
     from evalnb.rollout import Override
     from evalnb.runner import Progress
     from evalnb.systems import DirectSystem, System
@@ -52,6 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decided_run", "evaluate", "run_and_score", "scored_outputs"]
 
+_NOTHING = 1e-9
 _RECORDED_PACKAGES = ("evalnb", "anthropic", "pandas", "numpy")
 
 
@@ -97,10 +105,27 @@ def evaluate(
     InputError
         If a file of the suite cannot be used or the run cannot go on for any case.
     """
+    confirming = None
+    if mode == "live":
+        confirming = Confirming(
+            golden,
+            system,
+            as_of,
+            repeats or golden.settings.repeats,
+            judge_repeats=judge_repeats,
+            tier=tier,
+            concurrency=concurrency,
+            progress=progress,
+            upstream=upstream,
+            folder=folder,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
     scored = run_and_score(
         golden,
         system,
         run_id=run_id,
+        as_of=as_of,
         mode=mode,
         repeats=repeats,
         concurrency=concurrency,
@@ -112,7 +137,7 @@ def evaluate(
         tier=tier,
         judge_repeats=judge_repeats,
     )
-    return decided_run(golden, scored, as_of=as_of, override=override)
+    return decided_run(golden, scored, as_of=as_of, override=override, confirming=confirming)
 
 
 def run_and_score(
@@ -120,6 +145,7 @@ def run_and_score(
     system: System | DirectSystem,
     *,
     run_id: str,
+    as_of: date | None = None,
     mode: Mode = "replay",
     repeats: int | None = None,
     concurrency: int = 8,
@@ -133,7 +159,8 @@ def run_and_score(
 ) -> Scored:
     """Run a suite, or some of its cases, and score it; nothing is decided.
 
-    Parameters are those of `evaluate`, and so is what is raised.
+    Parameters are those of `evaluate`, and so is what is raised. Without `as_of`, as for a part of
+    a suite, a live run is not stopped early.
     """
     if golden.folder is None:
         raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
@@ -144,6 +171,8 @@ def run_and_score(
     judging = None
     if tier == FULL:
         labels_of_samples(golden)
+        if golden.settings.gate.pairwise is not None:
+            load_pairwise_judge(golden, golden.settings.gate.pairwise)
         asked = None if upstream == "auto" else upstream
         judging = Judging(
             golden,
@@ -169,7 +198,22 @@ def run_and_score(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
             run_id=run_id,
-            follower=judging,
+            follower=judging or _curtailing(golden, mode, as_of, repeats),
+        )
+        pairs = pairs_with_baseline(
+            golden,
+            outputs,
+            tier,
+            cassettes,
+            upstream=None if upstream == "auto" else upstream,
+            concurrency=concurrency,
+            **_left(
+                golden,
+                started,
+                [outputs, *([judging.frame()] if judging else [])],
+                max_minutes,
+                budget_usd,
+            ),
         )
     return scored_outputs(
         golden,
@@ -193,7 +237,21 @@ def run_and_score(
         },
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
+        pairs=pairs,
     )
+
+
+def _curtailing(
+    golden: GoldenSet, mode: Mode, as_of: date | None, repeats: int
+) -> Curtailing | None:
+    """Return what stops a run early, where the suite wants that and there is a test to be sure of."""
+    baseline = read_baseline(golden)
+    settings = golden.settings
+    if mode != "live" or not settings.live.stop_early or settings.red_team or baseline is None:
+        return None
+    if as_of is None or baseline.manifest.get("counting"):  # judges decide on its cases, too
+        return None
+    return Curtailing(golden, baseline, read_waivers(golden), as_of, repeats)
 
 
 def scored_outputs(
@@ -205,6 +263,7 @@ def scored_outputs(
     *,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
+    pairs: pd.DataFrame | None = None,
 ) -> Scored:
     """Score outputs and what judges said of them.
 
@@ -215,7 +274,7 @@ def scored_outputs(
     judging : who was asked about them; None where nobody was
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
-    unused_cassettes, without_requests : as for `evalnb.decide`
+    unused_cassettes, without_requests, pairs : as for `evalnb.decide`
 
     Raises
     ------
@@ -233,12 +292,24 @@ def scored_outputs(
         "judge_cache_shortfalls": _shortfalls(judging),
     }
     return Scored(
-        {**about, **asked}, outputs, scores, verdicts, misses, unused_cassettes, without_requests
+        {**about, **asked},
+        outputs,
+        scores,
+        verdicts,
+        misses,
+        unused_cassettes,
+        without_requests,
+        pairs,
     )
 
 
 def decided_run(
-    golden: GoldenSet, scored: Scored, *, as_of: date, override: Override | None = None
+    golden: GoldenSet,
+    scored: Scored,
+    *,
+    as_of: date,
+    override: Override | None = None,
+    confirming: Confirming | None = None,
 ) -> Run:
     """Compare what was scored with the baseline and decide.
 
@@ -248,6 +319,7 @@ def decided_run(
     scored : what was answered and scored of all its cases
     as_of : the day that waivers are compared with
     override : as for `evalnb.decide`
+    confirming : asks again about what looks worse, None in replay and of shards
 
     Raises
     ------
@@ -255,11 +327,23 @@ def decided_run(
         If a file of the suite cannot be used.
     """
     about, outputs, verdicts, misses = scored.about, scored.outputs, scored.verdicts, scored.misses
+    pairs = scored.pairs
     baseline, waivers = read_baseline(golden), read_waivers(golden)
     certificates = read_certificates(golden)
     standing = standings(scored.scores, certificates, as_of, golden.settings.gate)
     scores = with_standing(scored.scores, standing)
     results = summarize(golden, outputs, scores)
+    costs = pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])
+    confirmation, history = None, None
+    if confirming is not None:
+        root = confirming.folder.resolve().parents[1] if confirming.folder else None
+        history = past_runs(golden, root, before=about["run_id"])
+    if confirming is not None and baseline is not None:
+        confirmation = confirming(scores, baseline, float(costs.sum()))
+    planned = None
+    if history is not None and baseline is not None:
+        numbers = outputs["case_id"].nunique(), about["repeats"]
+        planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
     decision = decide(
         golden,
         scores,
@@ -274,7 +358,14 @@ def decided_run(
         unused_cassettes=scored.unused_cassettes,
         without_requests=scored.without_requests,
         override=override,
+        pairs=pairs,
+        confirmation=confirmation,
+        history=history,
     )
+    asked = verdicts
+    if pairs is not None:
+        names = ["judge_model_answered", "cost_usd", "na_reason"]
+        asked = pd.concat([verdicts[names], pairs[names]])
     rates = None
     if baseline is not None:
         rates = pass_rates(by_basis(baseline.counts, same=same_basis(scores, baseline)))
@@ -295,8 +386,12 @@ def decided_run(
             "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
-            **_about_outputs(outputs, scores, verdicts),
-            "can_go_on": _can_go_on(about, outputs, verdicts),
+            "power": None if planned is None else _about_power(planned),
+            "confirmation": confirmation.summary() if confirmation else None,
+            "no_confirmation": (confirming.why_not if confirming else "") or None,
+            **_about_outputs(outputs, scores, asked),
+            "gap_change": to_records(gap_since_first_baseline(golden, results)),
+            "can_go_on": _can_go_on(about, outputs, asked),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),
             "packages": {name: version(name) for name in _RECORDED_PACKAGES},
@@ -308,11 +403,22 @@ def decided_run(
         decision=decision,
         misses=misses,
         verdicts=verdicts,
+        pairs=PAIRS.empty() if pairs is None else pairs,
         outcome=outcome(decision),
         exit_code=exit_code(decision),
         golden=golden,
         baseline=baseline,
+        confirmation=confirmation,
     )
+
+
+def _about_power(planned: Plan) -> dict[str, Any]:
+    return {
+        "smallest_drop": planned.smallest_drop(planned.cases, planned.repeats),
+        "cases": planned.cases,
+        "repeats": planned.repeats,
+        "source": planned.source,
+    }
 
 
 def _can_go_on(about: Mapping[str, Any], *frames: pd.DataFrame) -> bool:
@@ -366,6 +472,24 @@ def _name_of(folder: Path, system: System | DirectSystem) -> str | None:
         return getattr(system, "url", None)
     own = (folder / "systems" / f"{system.name}.toml").exists()
     return system.name if own else shown_from_here(path)
+
+
+def _left(
+    golden: GoldenSet,
+    started: datetime,
+    spent: Sequence[pd.DataFrame],
+    max_minutes: float | None,
+    budget_usd: float | None,
+) -> dict[str, float | None]:
+    """Return what is left of a run's time and money."""
+    limits = golden.settings.live
+    minutes, budget = max_minutes or limits.max_minutes, budget_usd or limits.budget_usd
+    gone = (datetime.now(UTC) - started).total_seconds() / 60
+    cost = sum(_total(frame["cost_usd"]) or 0.0 for frame in spent)
+    return {
+        "max_minutes": None if minutes is None else max(minutes - gone, _NOTHING),
+        "budget_usd": None if budget is None else max(budget - cost, _NOTHING),
+    }
 
 
 def _about_outputs(

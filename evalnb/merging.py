@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb.errors import InputError, Problem
-from evalnb.frames import MISSES, OUTPUTS, SCORES, VERDICTS
+from evalnb.frames import MISSES, OUTPUTS, PAIRS, SCORES, VERDICTS
 from evalnb.runs import Scored
 from evalnb.shard_files import made_of, read_shard
 from evalnb.shards import Shard, shard_number
@@ -50,7 +50,8 @@ def merge_shards(golden: GoldenSet, folders: Sequence[Path], *, run_id: str) -> 
         With all that is wrong: a shard that is damaged, missing, there twice, of other cases, of
         another suite than it is now, or of another system, mode or tier than the first.
     """
-    shards, problems = [], []
+    shards: list[WrittenShard] = []
+    problems: list[Problem] = []
     for folder in folders:
         try:
             shards.append(read_shard(folder))
@@ -84,6 +85,7 @@ def joined(golden: GoldenSet, parts: Sequence[Scored], *, run_id: str) -> Scored
     totals = {name: _total(part.about.get(name) for part in parts) for name in _SUMMED}
     unused = set(parts[0].unused_cassettes).intersection(*(part.unused_cassettes for part in parts))
     asked_nothing = {case_id for part in parts for case_id in part.without_requests}
+    pairs = [part.pairs for part in parts if part.pairs is not None]
     return Scored(
         {
             **first,
@@ -98,6 +100,7 @@ def joined(golden: GoldenSet, parts: Sequence[Scored], *, run_id: str) -> Scored
         misses=_in_order(golden, MISSES, [_counted_anew(parts)]),
         unused_cassettes=sorted(unused),
         without_requests=[case.id for case in golden if case.id in asked_nothing],
+        pairs=_in_order(golden, PAIRS, pairs) if pairs else None,
     )
 
 
@@ -165,7 +168,8 @@ def _numbering(golden: GoldenSet, shards: Sequence[WrittenShard]) -> Iterator[Pr
             message = f"is shard {shard.shard}, and so is {other.folder}."
             yield _problem(shard, message, "Leave one of them out.")
     of = shards[0].shard.of
-    missing = [str(shard) for number in range(of) if (shard := Shard(number + 1, of)) not in seen]
+    every = [Shard(number + 1, of) for number in range(of)]
+    missing = [str(one) for one in every if one not in seen]
     if missing:
         yield Problem(
             golden.settings.name,

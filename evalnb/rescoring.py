@@ -13,6 +13,7 @@ from evalnb.evaluation import decided_run, scored_outputs
 from evalnb.journal import JOURNAL, Journal
 from evalnb.judges import load_judge, suite_judges
 from evalnb.judging import Judging, ask_all, batches_of
+from evalnb.pairwise_rule import pairs_with_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +99,9 @@ def rescore(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
         )
+        pairs = pairs_with_baseline(
+            golden, run.outputs, FULL, cassettes, upstream=upstream, concurrency=concurrency
+        )
     about = {
         **{name: run.manifest.get(name) for name in _KEPT},
         "run_id": run_id,
@@ -107,7 +111,9 @@ def rescore(
         "concurrency": concurrency,
         "started_at": started.isoformat(timespec="seconds"),
     }
-    scored = scored_outputs(golden, run.outputs.assign(run_id=run_id), judging, cassettes, about)
+    scored = scored_outputs(
+        golden, run.outputs.assign(run_id=run_id), judging, cassettes, about, pairs=pairs
+    )
     return decided_run(golden, scored, as_of=as_of)
 
 

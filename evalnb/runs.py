@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evalnb.frames import VERDICTS
+from evalnb.frames import PAIRS, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.baseline import Baseline
+    from evalnb.confirmation import Confirmation
     from evalnb.golden import GoldenSet
 
 __all__ = ["Run", "Scored"]
@@ -29,6 +30,7 @@ class Scored:
         whether it is advice
     unused_cassettes : keys that nothing asked for
     without_requests : ids of cases that were answered in replay without asking a model
+    pairs : a pairs frame, answers beside the baseline's; None where nobody was asked
     """
 
     about: Mapping[str, Any]
@@ -38,6 +40,7 @@ class Scored:
     misses: pd.DataFrame
     unused_cassettes: Sequence[str] = ()
     without_requests: Sequence[str] = ()
+    pairs: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,12 @@ class Run:
     Attributes
     ----------
     manifest : golden version, system, models, versions and the like, as in `run.json`
-    outputs, scores, results, slices, decision, misses, verdicts : frames as in `evalnb.frames`
+    outputs, scores, results, slices, decision, misses, verdicts, pairs : frames as in `evalnb.frames`
     outcome : pass, fail or inconclusive
     exit_code : 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss
     golden, baseline : what it ran and was compared with, for the reports; None in a run that was
         read back from its folder
+    confirmation : fresh repeats that decided whether scores fell; None where nothing was asked again
     """
 
     manifest: Mapping[str, Any]
@@ -64,5 +68,7 @@ class Run:
     outcome: str
     exit_code: int
     verdicts: pd.DataFrame = field(default_factory=VERDICTS.empty)
+    pairs: pd.DataFrame = field(default_factory=PAIRS.empty)
     golden: GoldenSet | None = field(default=None, repr=False, compare=False)
     baseline: Baseline | None = field(default=None, repr=False, compare=False)
+    confirmation: Confirmation | None = field(default=None, repr=False, compare=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from evalnb.errors import InputError, Problem
-from evalnb.frames import MISSES, OUTPUTS, SCORES, VERDICTS, to_records
+from evalnb.frames import MISSES, OUTPUTS, PAIRS, SCORES, VERDICTS, to_records
 from evalnb.judges import suite_judges
 from evalnb.record_files import write_object, write_records
 from evalnb.results import results_root
@@ -37,6 +37,7 @@ _FRAMES: Mapping[str, FrameSchema] = {
     "scores": SCORES,
     "verdicts": VERDICTS,
     "misses": MISSES,
+    "pairs": PAIRS,
 }
 _RUN_AGAIN = "Run this shard again."
 
@@ -98,7 +99,8 @@ def write_shard(folder: Path, golden: GoldenSet, shard: Shard, scored: Scored) -
     shard : which part of it
     scored : what was answered and scored of that part
     """
-    records = {name: to_records(getattr(scored, name)) for name in _FRAMES}
+    frames = {name: getattr(scored, name) for name in _FRAMES}
+    records = {name: to_records(rows) for name, rows in frames.items() if rows is not None}
     for name, rows in records.items():
         write_records(folder / f"{name}.jsonl", rows)
     content = {
@@ -131,7 +133,7 @@ def read_shard(folder: Path) -> WrittenShard:
         if content["format"] != _FORMAT:
             raise ValueError(f"{SHARD} is of another format")
         counts, about = content["n_rows"], dict(content["about"])
-        frames = {name: _read_frame(folder, name, counts[name]) for name in _FRAMES}
+        frames = {name: _read_frame(folder, name, counts[name]) for name in counts}
         return WrittenShard(
             folder,
             parse_shard(content["shard"]),

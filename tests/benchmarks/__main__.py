@@ -16,6 +16,8 @@ from tests.benchmarks import (
     operating_characteristics,
     phrases,
     phrases_power,
+    planted_defects,
+    production,
     redaction,
     replay,
     scale,
@@ -38,6 +40,8 @@ if __name__ == "__main__":
         phrases_power.measure,
         curation.measure,
         redaction.measure,
+        production.measure,
         gate_statistics.measure,
         operating_characteristics.measure,
+        planted_defects.measure,
     )
