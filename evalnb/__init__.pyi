@@ -42,6 +42,7 @@ from .errors import DecisionError as DecisionError
 from .errors import EvalnbError as EvalnbError
 from .errors import InputError as InputError
 from .errors import MissError as MissError
+from .evaluation import decided_run as decided_run
 from .evaluation import evaluate as evaluate
 from .first_baseline import gap_since_first_baseline as gap_since_first_baseline
 from .floors import proposed_floors as proposed_floors
@@ -65,6 +66,7 @@ from .judging import Judging as Judging
 from .judging import judge_outputs as judge_outputs
 from .local import LocalTransport as LocalTransport
 from .local import fetch_weights as fetch_weights
+from .merging import merge_shards as merge_shards
 from .noise import NoiseFloor as NoiseFloor
 from .noise import describe_noise as describe_noise
 from .noise import noise_floor as noise_floor
@@ -72,6 +74,8 @@ from .noise import plan_by_noise as plan_by_noise
 from .notebooks import check_parameters as check_parameters
 from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
+from .notices import regression_notice as regression_notice
+from .notices import run_link as run_link
 from .pairs import judge_pairs as judge_pairs
 from .pairs import pair_statistics as pair_statistics
 from .pairwise_rule import pairs_with_baseline as pairs_with_baseline
@@ -134,6 +138,10 @@ from .scorers import scorers_fingerprint as scorers_fingerprint
 from .scoring import score as score
 from .scoring import slices as slices
 from .scoring import summarize as summarize
+from .shard_files import shards_root as shards_root
+from .sharding import run_shard as run_shard
+from .shards import Shard as Shard
+from .shards import parse_shard as parse_shard
 from .stats.agreement import agreement_statistics as agreement_statistics
 from .stats.audit import audit_strata as audit_strata
 from .stats.audit import suggest_audit as suggest_audit
@@ -180,3 +188,4 @@ from .systems import run_tools_sync as run_tools_sync
 from .systems import suite_systems as suite_systems
 from .versions import golden_log as golden_log
 from .waivers import read_waivers as read_waivers
+from .webhook import post_notice as post_notice

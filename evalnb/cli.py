@@ -193,6 +193,13 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask before a live run, whatever it costs.")
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N",
+            help="Run the K-th of N parts without a decision; evalnb merge decides on all.",
+        ),
+    ] = None,
 ) -> None:
     """Run a suite, score it, compare it with its baseline and decide."""
     _folder(suite)
@@ -213,6 +220,11 @@ def run(
         "progress": "log" if os.environ.get("CI") or not sys.stderr.isatty() else "auto",
         "as_of": day.isoformat(),
     }
+    if shard is not None:
+        if parameter:
+            raise InputError("--parameter is for the notebook, and a shard has none")
+        _run_shard(golden, evalnb.parse_shard(shard), under_test, given, resume, results, yes=yes)
+        return
     path = evalnb.notebook_path("golden_run") if notebook else None
     extra = _parameters(parameter or [], given, notebook=notebook)
     if path is not None:
@@ -259,7 +271,95 @@ def run(
         _say(f"  {unreadable} lines of the journal could not be read: they were asked again")
     if written.manifest.get("can_go_on"):
         _say(f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}")
+    _post(written)
     raise typer.Exit(report["exit_code"])
+
+
+def _run_shard(
+    golden: evalnb.GoldenSet,
+    shard: evalnb.Shard,
+    system: Any,
+    given: dict[str, Any],
+    resume: Path | None,
+    results: Path | None,
+    *,
+    yes: bool,
+) -> None:
+    part = shard.cases_of(golden)
+    asked = {name: given[name] or None for name in ("repeats", "judge_repeats")}
+    root = evalnb.shards_root(golden, results)
+    mode, tier = given["mode"], given["tier"]
+    folder = resume or evalnb.run_folder(
+        part,
+        system,
+        datetime.now(UTC),
+        mode=mode,
+        repeats=asked["repeats"],
+        tier=tier,
+        root=root,
+    )
+    if resume is not None:
+        _check_resumable(resume, mode)
+    if mode == "live":
+        _confirm_cost(part, system, tier, **asked, yes=yes)
+    scored = evalnb.run_shard(
+        golden,
+        shard,
+        system,
+        folder=folder,
+        mode=mode,
+        concurrency=given["concurrency"],
+        progress=given["progress"],
+        max_minutes=given["max_minutes"] or None,
+        budget_usd=given["budget_usd"] or None,
+        tier=tier,
+        **asked,
+    )
+    _say(
+        f"{golden.settings.name}: shard {shard}, {len(part)} of {len(golden)} cases, "
+        f"{len(scored.misses)} requests not recorded; nothing is decided yet"
+    )
+    _say(f"  {shown_from_here(folder)}")
+
+
+@app.command()
+def merge(
+    suite: Suite,
+    shards: Annotated[
+        list[Path],
+        typer.Argument(parser=place, metavar="SHARD...", help="The folders of all shards."),
+    ],
+    results: ResultsRoot = None,
+    as_of: AsOf = None,
+) -> None:
+    """Put the shards of a run together, compare with the baseline and decide."""
+    _folder(suite)
+    golden = evalnb.read_golden(suite)
+    override = evalnb.find_override(os.environ, golden.folder)
+    day = _day(as_of)
+    folder = evalnb.new_run_folder(golden, datetime.now(UTC), results)
+    try:
+        scored = evalnb.merge_shards(golden, shards, run_id=folder.name)
+        merged = evalnb.decided_run(golden, scored, as_of=day, override=override)
+    except EvalnbError:
+        _drop_unused(folder)
+        raise
+    evalnb.write_run(folder, merged)
+    _say(evalnb.describe_run(merged))
+    _say(
+        f"  {len(shards)} shards: {shown_from_here(folder)}{os.sep} report.html, summary.md, "
+        "report.json, junit.xml"
+    )
+    _post(merged)
+    raise typer.Exit(evalnb.read_report(folder)["exit_code"])
+
+
+def _post(run: evalnb.Run) -> None:
+    """Tell the webhook of a regression; whether that works is no matter of the run."""
+    notice = evalnb.regression_notice(run, evalnb.run_link(os.environ))
+    failure = evalnb.post_notice(notice, os.environ) if notice else None
+    if failure:
+        _say(f"  warning: {failure}; nobody was told of this run", err=True)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from evalnb.drops import drops_of
 from evalnb.errors import DecisionError, InputError, Problem
@@ -39,6 +39,7 @@ from evalnb.jsontext import (
     read_lines,
     write_atomically,
 )
+from evalnb.record_files import write_object, write_records
 from evalnb.reports.comparison_words import drop_sentences
 from evalnb.reports.differences import Earlier, earlier_baseline, found, states
 from evalnb.reports.html import Page, html_page
@@ -55,7 +56,7 @@ from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -137,17 +138,17 @@ def write_run(folder: Path, run: Run) -> None:
     run : what to write
     """
     records = {name: to_records(getattr(run, name)) for name in _FRAMES}
-    _write_json(folder / "run.json", dict(run.manifest))
-    _write_lines(folder / "outputs.jsonl", records["outputs"])
-    _write_lines(folder / "scores.jsonl", records["scores"])
+    write_object(folder / "run.json", dict(run.manifest))
+    write_records(folder / "outputs.jsonl", records["outputs"])
+    write_records(folder / "scores.jsonl", records["scores"])
     if len(run.verdicts):
-        _write_lines(folder / "verdicts.jsonl", to_records(run.verdicts))
+        write_records(folder / "verdicts.jsonl", to_records(run.verdicts))
     if len(run.pairs):
-        _write_lines(folder / "pairs.jsonl", to_records(run.pairs))
+        write_records(folder / "pairs.jsonl", to_records(run.pairs))
     _write_confirmation(folder / "confirmation", run)
     count_look(folder, run, "totals")
     _write_reports(folder, run, records)
-    _write_json(folder / "report.json", _report(run, records))
+    write_object(folder / "report.json", _report(run, records))
 
 
 def _write_confirmation(folder: Path, run: Run) -> None:
@@ -160,8 +161,8 @@ def _write_confirmation(folder: Path, run: Run) -> None:
         ("candidate", found.outputs_now, found.now),
     ):
         (folder / side).mkdir(parents=True, exist_ok=True)
-        _write_lines(folder / side / "outputs.jsonl", to_records(outputs))
-        _write_lines(folder / side / "scores.jsonl", to_records(scores))
+        write_records(folder / side / "outputs.jsonl", to_records(outputs))
+        write_records(folder / side / "scores.jsonl", to_records(scores))
 
 
 def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record]]) -> None:
@@ -420,31 +421,6 @@ def _report(run: Run, records: Mapping[str, Sequence[Record]]) -> dict[str, Any]
         **{name: run.manifest.get(name) for name in names},
         **{name: records[name] for name in ("decision", "slices", "results", "misses")},
     }
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write an object, one value or one row of a list a line."""
-    members = b",\n".join(b" %b: %b" % (_json(name), _rows(it)) for name, it in content.items())
-    write_atomically(path, b"{\n%b\n}\n" % members)
-
-
-def _rows(value: Any) -> bytes:
-    if not isinstance(value, list) or not value:
-        return _json(value)
-    return b"[\n%b\n ]" % b",\n".join(b"  " + _json(row) for row in value)
-
-
-def _write_lines(path: Path, records: Iterable[Record]) -> None:
-    write_atomically(path, b"".join(_json(row) + b"\n" for row in records))
-
-
-def _json(value: Any) -> bytes:
-    """Write one value on one line, several times faster than `dump_json`.
-
-    NaN would not be read back, but it cannot be here: a missing value has no key in a record, and
-    the runner takes no answer that JSON cannot hold.
-    """
-    return to_json(value, inf_nan_mode="constants")
 
 
 def _read_lines(path: Path, schema: FrameSchema) -> pd.DataFrame:

@@ -120,7 +120,8 @@ def _identity(
 
 def _is_unfinished(folder: Path, identity: dict[str, Any], done: str) -> bool:
     path = folder / JOURNAL
-    if (folder / done).exists() or journal_identity(path) != identity:
+    is_finished = any((folder / name).exists() for name in (done, "shard.json"))
+    if is_finished or journal_identity(path) != identity:
         return False
     try:
         Journal(path, identity).close()

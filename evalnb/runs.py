@@ -1,4 +1,4 @@
-"""One run with all that was made of it."""
+"""One run: what was answered and scored, and all that was made of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.frames import PAIRS, VERDICTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -16,7 +16,31 @@ if TYPE_CHECKING:
     from evalnb.confirmation import Confirmation
     from evalnb.golden import GoldenSet
 
-__all__ = ["Run"]
+__all__ = ["Run", "Scored"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was answered and scored, of a suite or of some of its cases, before the gate decides.
+
+    Attributes
+    ----------
+    about : what the manifest of the run says of it
+    outputs, scores, verdicts, misses : frames as in `evalnb.frames`; of no score it is decided yet
+        whether it is advice
+    unused_cassettes : keys that nothing asked for
+    without_requests : ids of cases that were answered in replay without asking a model
+    pairs : a pairs frame, answers beside the baseline's; None where nobody was asked
+    """
+
+    about: Mapping[str, Any]
+    outputs: pd.DataFrame
+    scores: pd.DataFrame
+    verdicts: pd.DataFrame
+    misses: pd.DataFrame
+    unused_cassettes: Sequence[str] = ()
+    without_requests: Sequence[str] = ()
+    pairs: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
