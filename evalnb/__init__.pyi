@@ -52,6 +52,9 @@ from .golden import GoldenSet as GoldenSet
 from .golden import find_suite as find_suite
 from .golden import read_golden as read_golden
 from .golden import write_golden as write_golden
+from .histories import DamagedRunWarning as DamagedRunWarning
+from .histories import case_history as case_history
+from .histories import history as history
 from .inventory import cassettes_frame as cassettes_frame
 from .joining import join_ratings as join_ratings
 from .judge_comparison import compare_judges as compare_judges

@@ -39,7 +39,7 @@ from evalnb.past_runs import past_runs
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
-from evalnb.runs import Run, Scored
+from evalnb.runs import Run, Scored, run_figures
 from evalnb.scorers import scorers_fingerprint
 from evalnb.scoring import score, slices, summarize
 from evalnb.systems import CallableSystem, suite_systems
@@ -390,6 +390,8 @@ def decided_run(
             "confirmation": confirmation.summary() if confirmation else None,
             "no_confirmation": (confirming.why_not if confirming else "") or None,
             **_about_outputs(outputs, scores, asked),
+            "figures": run_figures(results),
+            "outcome": outcome(decision),
             "gap_change": to_records(gap_since_first_baseline(golden, results)),
             "can_go_on": _can_go_on(about, outputs, asked),
             "git_commit": _git_commit(golden.folder),

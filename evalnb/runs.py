@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evalnb.baseline import CASE
 from evalnb.frames import PAIRS, VERDICTS
+from evalnb.stats.estimates import mean_interval, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
     from evalnb.baseline import Baseline
     from evalnb.confirmation import Confirmation
     from evalnb.golden import GoldenSet
+    from evalnb.stats.estimates import Estimate
 
-__all__ = ["Run", "Scored"]
+__all__ = ["Run", "Scored", "run_figures"]
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,41 @@ class Run:
     golden: GoldenSet | None = field(default=None, repr=False, compare=False)
     baseline: Baseline | None = field(default=None, repr=False, compare=False)
     confirmation: Confirmation | None = field(default=None, repr=False, compare=False)
+
+
+def run_figures(results: pd.DataFrame) -> list[dict[str, Any]]:
+    """Sum up a run by scorer, as its manifest keeps it.
+
+    Parameters
+    ----------
+    results : a results frame
+
+    Returns
+    -------
+    scorer, mean, ci_low, ci_high, n, n_missing : a record a scorer, that of the cases first
+        The pass rate of cases with Wilson's interval, means of scores over cases with that of t.
+        `n_missing` is known for the cases alone.
+    """
+    scored = results[results["n_scored"] > 0]
+    passed = wilson(float(scored["pass_rate"].sum()), len(scored))
+    values: dict[str, list[float]] = {}
+    for means in results["mean_scores"].dropna():
+        for scorer, mean in means.items():
+            values.setdefault(scorer, []).append(mean)
+    rows: list[tuple[str, Estimate, int, int | None]] = [
+        (CASE, passed, len(scored), len(results) - len(scored))
+    ]
+    rows += [
+        (name, mean_interval(values[name]), len(values[name]), None) for name in sorted(values)
+    ]
+    return [
+        {
+            "scorer": scorer,
+            "mean": found.estimate,
+            "ci_low": found.ci_low,
+            "ci_high": found.ci_high,
+            "n": n,
+            "n_missing": n_missing,
+        }
+        for scorer, found, n, n_missing in rows
+    ]

@@ -6,6 +6,7 @@ from tests.benchmarks import (
     curation,
     faults,
     gate_statistics,
+    history,
     imports,
     judging,
     kappa,
@@ -42,6 +43,7 @@ if __name__ == "__main__":
         redaction.measure,
         production.measure,
         gate_statistics.measure,
+        history.measure,
         operating_characteristics.measure,
         planted_defects.measure,
     )
