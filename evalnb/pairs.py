@@ -6,17 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import numpy as np
 
 from evalnb.cassettes import Cassettes, bind
 from evalnb.control import RunControl
 from evalnb.errors import EvalnbError, InputError
 from evalnb.frames import METRICS, PAIRS, to_records
+from evalnb.jsontext import same_json
 from evalnb.judges import load_pairwise_judge
 from evalnb.judging import ask
 from evalnb.pace import Pace
 from evalnb.runner import model_access, run_sync, upstream_of
 from evalnb.stats.effects import share_row
 from evalnb.stats.length_control import length_controlled_win_rate
+from evalnb.stats.sign_flip import sign_flip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,13 +29,27 @@ if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
     from evalnb.judges import PairwiseJudge
     from evalnb.runner import Access
+    from evalnb.stats.sign_flip import SignFlip
     from evalnb.transport import Upstream
 
-__all__ = ["judge_pairs", "pair_statistics"]
+__all__ = ["POINTS", "SAME_ANSWER", "judge_pairs", "pair_statistics", "preference_test"]
 
 _AB = {"first": "a", "second": "b", "tie": "tie"}
 _BA = {"first": "b", "second": "a", "tie": "tie"}
-_POINTS = {"a": 1.0, "tie": 0.5, "b": 0.0}
+SAME_ANSWER = "the same answer: nobody was asked"
+"""Stands for a judge's reason where there was nothing to judge."""
+
+_SAME = {
+    "verdict_ab": "tie",
+    "verdict_ba": "tie",
+    "winner": "tie",
+    "order_dependent": False,
+    **dict.fromkeys(("reason_ab", "reason_ba"), SAME_ANSWER),
+    "cost_usd": 0.0,
+}
+POINTS = {"a": 1.0, "tie": 0.5, "b": 0.0}
+"""What a winner is worth to the first of two systems."""
+
 _RATES = (
     *("win_rate_a", "ties", "order_dependent"),
     *("raw_win_rate_a_first", "raw_win_rate_a_second"),
@@ -72,8 +89,9 @@ def judge_pairs(
     Returns
     -------
     a pairs frame: a row a case and repeat of both, in the order of `outputs_a`
-        A win that depends on the order is a tie, and `order_dependent`. Where an output or a
-        verdict is missing, so is the winner, with the reason.
+        A win that depends on the order is a tie, and `order_dependent`. Outputs that are the same
+        are a tie, and nobody is asked. Where an output or a verdict is missing, so is the winner,
+        with the reason.
 
     Raises
     ------
@@ -130,15 +148,15 @@ def pair_statistics(pairs: pd.DataFrame) -> pd.DataFrame:
         )
     cases = known["case_id"] if known["case_id"].duplicated().any() else None
     hits: dict[str, pd.Series] = {
-        "win_rate_a": known["winner"].map(_POINTS),
+        "win_rate_a": known["winner"].map(POINTS),
         "ties": known["winner"] == "tie",
         "order_dependent": known["order_dependent"],
-        "raw_win_rate_a_first": known["verdict_ab"].map(_POINTS),
-        "raw_win_rate_a_second": known["verdict_ba"].map(_POINTS),
+        "raw_win_rate_a_first": known["verdict_ab"].map(POINTS),
+        "raw_win_rate_a_second": known["verdict_ba"].map(POINTS),
     }
     rows = [share_row(name, hits[name].to_numpy("float64"), cases) for name in _RATES]
     controlled = length_controlled_win_rate(
-        known["winner"].map(_POINTS),
+        known["winner"].map(POINTS),
         known["n_characters_a"] - known["n_characters_b"],
         clusters=cases,
     )
@@ -151,6 +169,23 @@ def pair_statistics(pairs: pd.DataFrame) -> pd.DataFrame:
         {**{name: row.get(name) for name in METRICS.columns}, "n_left_out": left_out}
         for row in rows
     )
+
+
+def preference_test(pairs: pd.DataFrame) -> SignFlip:
+    """Test whether the first of two systems wins half of its pairs.
+
+    Parameters
+    ----------
+    pairs : a pairs frame; those without a verdict are left out, a tie is half a win
+
+    Returns
+    -------
+    p-values of the sign-flip test over cases, whose repeats count together
+        `p_less` is small where the first one loses; all are 1 where every pair is a tie.
+    """
+    known = pairs[pairs["winner"].notna()]
+    points = known["winner"].map(POINTS).astype("float64").groupby(known["case_id"]).mean()
+    return sign_flip(np.asarray(points, dtype=np.float64) - 0.5)
 
 
 class _Asking:
@@ -213,6 +248,8 @@ class _Asking:
         missing = a.get("na_reason") or b.get("na_reason")
         if missing:
             return {**row, "na_reason": missing, "error": a.get("error") or b.get("error")}
+        if _is_same(a, b):
+            return {**row, **_SAME}
         ab = await self._ask(access, a, b)
         ba = await self._ask(access, b, a)
         return {**row, **_compared(ab, ba)}
@@ -227,6 +264,11 @@ class _Asking:
                 fault = error if isinstance(error, InputError) else InputError(str(error))
                 self._control.stop(fault)
                 return {"na_reason": "server", "error": str(error)}
+
+
+def _is_same(a: Record, b: Record) -> bool:
+    calls, others = a.get("tool_calls") or [], b.get("tool_calls") or []
+    return a.get("text") == b.get("text") and same_json(calls, others)
 
 
 def _compared(ab: Mapping[str, Any], ba: Mapping[str, Any]) -> Record:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from evalnb.advice import FULL
 from evalnb.cassettes import Cassettes, Mode
 from evalnb.errors import InputError
-from evalnb.evaluation import decided_run
+from evalnb.evaluation import decided_run, scored_outputs
 from evalnb.journal import JOURNAL, Journal
 from evalnb.judges import load_judge, suite_judges
 from evalnb.judging import Judging, ask_all, batches_of
+from evalnb.pairwise_rule import pairs_with_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +99,9 @@ def rescore(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
         )
+        pairs = pairs_with_baseline(
+            golden, run.outputs, FULL, cassettes, upstream=upstream, concurrency=concurrency
+        )
     about = {
         **{name: run.manifest.get(name) for name in _KEPT},
         "run_id": run_id,
@@ -107,9 +111,10 @@ def rescore(
         "concurrency": concurrency,
         "started_at": started.isoformat(timespec="seconds"),
     }
-    return decided_run(
-        golden, run.outputs.assign(run_id=run_id), judging, cassettes, about, as_of=as_of
+    scored = scored_outputs(
+        golden, run.outputs.assign(run_id=run_id), judging, cassettes, about, pairs=pairs
     )
+    return decided_run(golden, scored, as_of=as_of)
 
 
 def _check_fits(golden: GoldenSet, run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -66,10 +67,12 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
 @cache
 def _server() -> subprocess.Popen[str]:
     """Start the process whose forks the commands are; it ends with this one."""
-    return subprocess.Popen(
+    server = subprocess.Popen(
         [sys.executable, "-m", "tests.command_server"],
         cwd=Path(__file__).parent.parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
+    atexit.register(server.communicate)
+    return server

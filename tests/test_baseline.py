@@ -150,7 +150,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     # Of the outputs, what is shown and compared of them is kept.
     kept = [
         *("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason"),
-        *("output_tokens", "latency_ms", "na_reason"),
+        *("output_tokens", "cost_usd", "latency_ms", "na_reason"),
     ]
     assert_frame_equal(baseline.outputs[kept], TEXTS[kept])
     assert baseline.outputs.drop(columns=kept).isna().all(axis=None)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DAY = date(2026, 6, 1)
 PLANNED = ["no_judge", "skipped_by_rule", "not_applicable", "no_scorer"]
-ACCIDENTS = [str(reason) for reason in NaReason if reason not in PLANNED and reason != "miss"]
+ACCIDENTS = [str(reason) for reason in NaReason if reason not in (*PLANNED, "curtailed", "miss")]
 
 
 def golden(

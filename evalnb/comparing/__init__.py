@@ -1,6 +1,19 @@
-"""Two systems, runs or prompts beside each other."""
+"""Two systems, runs or prompts beside each other, and more than two."""
 
 from evalnb.comparing.comparison import Comparison, compare, open_comparison
-from evalnb.comparing.sides import Side, open_side, suite_of
+from evalnb.comparing.judged import judged_pairs
+from evalnb.comparing.several import Several, open_several
+from evalnb.comparing.sides import Side, open_side, open_sides, suite_of
 
-__all__ = ["Comparison", "Side", "compare", "open_comparison", "open_side", "suite_of"]
+__all__ = [
+    "Comparison",
+    "Several",
+    "Side",
+    "compare",
+    "judged_pairs",
+    "open_comparison",
+    "open_several",
+    "open_side",
+    "open_sides",
+    "suite_of",
+]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalnb.baseline import CASE
+from evalnb.comparing.judged import judged_pairs
 from evalnb.comparing.scores import paired_scores
-from evalnb.comparing.sides import open_side, suite_of
+from evalnb.comparing.sides import open_sides, suite_of
 from evalnb.frames import to_records
 from evalnb.phrases import LEVEL, phrase_changes
 from evalnb.reports.differences import DIFFERENCES, Earlier, found
@@ -43,6 +44,7 @@ class Comparison:
     phrases : wording that changed
     shifts : a shifts frame
     cases : a differences frame: the answers that are not the same, what got worse first
+    pairs : a pairs frame: which answer a judge finds better; empty where there are no recordings
     """
 
     golden: GoldenSet
@@ -55,6 +57,7 @@ class Comparison:
     phrases: PhraseStudy
     shifts: pd.DataFrame
     cases: pd.DataFrame
+    pairs: pd.DataFrame
 
     @property
     def is_same(self) -> bool:
@@ -76,21 +79,25 @@ def open_comparison(a: str, b: str, suite: str = "") -> Comparison:
     InputError
         If one cannot be used.
     """
-    golden = suite_of(a, b, suite)
-    one = open_side(golden, a)
-    other = one if a == b else open_side(golden, b)
-    if a != b and one.name == other.name:
-        one, other = replace(one, name=a), replace(other, name=b)
-    return compare(golden, one, other)
+    golden = suite_of((a, b), suite)
+    return compare(golden, *open_sides(golden, (a, b)))
 
 
-def compare(golden: GoldenSet, a: Side, b: Side) -> Comparison:
+def compare(
+    golden: GoldenSet, a: Side, b: Side, *, pairs: pd.DataFrame | None = None
+) -> Comparison:
     """Compare two sides.
 
     Parameters
     ----------
     golden : the cases
     a, b : the sides
+    pairs : what a judge said of both, as `evalnb.judge_pairs` gives it; by default what is recorded
+
+    Raises
+    ------
+    InputError
+        If the suite's judge of pairs cannot be used.
     """
     records = to_records(b.outputs)
     earlier = Earlier(a.name, to_records(a.outputs), _states(a.counts))
@@ -115,6 +122,7 @@ def compare(golden: GoldenSet, a: Side, b: Side) -> Comparison:
         phrases=phrase_changes(a.outputs, b.outputs, level=LEVEL),
         shifts=shifts(a.outputs, b.outputs, refusal_phrases=golden.settings.refusal_phrases),
         cases=cases,
+        pairs=judged_pairs(golden, (a, b)) if pairs is None else pairs,
     )
 
 

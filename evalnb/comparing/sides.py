@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evalnb.baseline import count, read_baseline
@@ -15,13 +15,14 @@ from evalnb.scoring import score
 from evalnb.systems import load_system
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
 
     from evalnb.golden import GoldenSet
 
-__all__ = ["BASELINE_SIDE", "Side", "open_side", "suite_of"]
+__all__ = ["BASELINE_SIDE", "Side", "open_side", "open_sides", "suite_of"]
 
 BASELINE_SIDE = "baseline"
 """Names the suite's accepted run."""
@@ -45,12 +46,12 @@ class Side:
     scores: pd.DataFrame | None = None
 
 
-def suite_of(a: str, b: str, suite: str = "") -> GoldenSet:
-    """Find the suite that two sides are of.
+def suite_of(sides: Sequence[str], suite: str = "") -> GoldenSet:
+    """Find the suite that sides are of.
 
     Parameters
     ----------
-    a, b : as for `open_side`; a run names its suite, a prompt file stands in one
+    sides : as for `open_side`; a run names its suite, a prompt file stands in one
     suite : its folder, where neither says
 
     Raises
@@ -60,7 +61,7 @@ def suite_of(a: str, b: str, suite: str = "") -> GoldenSet:
     """
     if suite:
         return read_golden(find_suite(suite))
-    for side in (a, b):
+    for side in sides:
         path = place(side)
         if (path / "run.json").is_file():
             name = read_run(path).manifest["suite"]
@@ -68,7 +69,7 @@ def suite_of(a: str, b: str, suite: str = "") -> GoldenSet:
         if path.suffix == ".toml" and path.is_file():
             return read_golden(path.resolve().parent.parent)
     raise InputError(
-        f"neither {a!r} nor {b!r} says which suite they are of: give it, such as "
+        f"none of {', '.join(map(repr, sides))} says which suite they are of: give it, such as "
         "`--suite golden/support`"
     )
 
@@ -96,6 +97,27 @@ def open_side(golden: GoldenSet, which: str) -> Side:
     outputs = run(golden, system, progress="none", repeats=golden.settings.repeats)
     scores = score(golden, outputs)
     return Side(system.name, count(scores), outputs, scores)
+
+
+def open_sides(golden: GoldenSet, which: Sequence[str]) -> list[Side]:
+    """Open several sides, those of one name called as they were asked for.
+
+    Parameters
+    ----------
+    golden : the suite
+    which : each as for `open_side`; what is named twice is opened once
+
+    Raises
+    ------
+    InputError
+        If one cannot be used.
+    """
+    opened = {name: open_side(golden, name) for name in dict.fromkeys(which)}
+    names = [side.name for side in opened.values()]
+    return [
+        replace(opened[name], name=name) if names.count(opened[name].name) > 1 else opened[name]
+        for name in which
+    ]
 
 
 def _baseline(golden: GoldenSet) -> Side:

@@ -8,6 +8,7 @@ from evalnb.baseline import CASE
 from evalnb.findings import SUITE
 from evalnb.frames import to_records
 from evalnb.reports.numbers import count, difference, interval, p_value, rate
+from evalnb.reports.pairs import preference_sentence, strength_sentences
 from evalnb.reports.text import listing, one_line
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evalnb.comparing import Comparison
+    from evalnb.comparing import Comparison, Several
     from evalnb.phrases import PhraseStudy
 
-__all__ = ["describe_comparison", "drop_sentences", "phrases_caption"]
+__all__ = ["describe_comparison", "describe_several", "drop_sentences", "phrases_caption"]
 
 _LEVEL = 0.05
 _NAMES = {
@@ -52,12 +53,35 @@ def describe_comparison(comparison: Comparison) -> list[str]:
     n_answers = count(comparison.n_answers, "answer")
     return [
         _overall(comparison, a, b),
+        *_preference(comparison, a, b),
         *_scorers(comparison),
         *_phrases(comparison),
         *_shifts(comparison),
         *_usage(comparison),
         f"{comparison.n_same:,} of {n_answers} are the same to the letter.",
     ]
+
+
+def describe_several(several: Several) -> list[str]:
+    """Say what is known of two sides or more and what is not.
+
+    Parameters
+    ----------
+    several : any
+
+    Returns
+    -------
+    sentences: of more than two sides, how they rank and whether they pass the same cases, then
+    each other one beside the first under its names
+    """
+    first, *others = several.sides
+    if len(others) == 1:
+        return describe_comparison(several.comparisons[0])
+    lines = [*_passes(several), *strength_sentences(several.strengths)]
+    for other, comparison in zip(others, several.comparisons, strict=True):
+        lines.append(f"{one_line(first.name)} beside {one_line(other.name)}:")
+        lines += [f"  {line}" for line in describe_comparison(comparison)]
+    return lines
 
 
 def drop_sentences(
@@ -118,6 +142,27 @@ def _overall(comparison: Comparison, a: str, b: str) -> str:
         f"{text} A drop of up to {rate(max(-whole['ci_low'], 0.0))} or a gain of up to "
         f"{rate(max(whole['ci_high'], 0.0))} could have been missed."
     )
+
+
+def _preference(comparison: Comparison, a: str, b: str) -> Iterator[str]:
+    if len(comparison.pairs):
+        yield preference_sentence(comparison.pairs, a, b)
+
+
+def _passes(several: Several) -> Iterator[str]:
+    whole, *pairs = to_records(several.passes)
+    figures = p_value(whole["p_value"]) if "p_value" in whole else "not known"
+    yield (
+        f"{count(len(several.sides), 'side')} over {count(whole['n'], 'case')} that all of them "
+        f"scored: that they pass the same ones, {figures} (Cochran's Q)."
+    )
+    for row in _known(pairs):
+        worse, better = (row["b"], row["a"]) if row["estimate"] < 0 else (row["a"], row["b"])
+        yield one_line(
+            f"{better} passes more cases than {worse}: {difference(abs(row['estimate']))}, "
+            f"{p_value(row['p_adjusted'])}.",
+            limit=500,
+        )
 
 
 def _figures(row: Mapping[str, Any]) -> str:

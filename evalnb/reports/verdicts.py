@@ -9,6 +9,7 @@ import pandas as pd
 from evalnb.certificates import COUNTING_GRADES, WORKING_MINIMUM
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import BY_PLAN, NaReason, to_records
+from evalnb.names import family
 from evalnb.reports.correction_words import warning_sentence
 from evalnb.reports.numbers import count, interval, money, rate, tokens
 from evalnb.reports.text import cell_text, listing, one_line
@@ -413,17 +414,6 @@ def cache_shortfall(row: Mapping[str, Any]) -> str:
         f"{cell_text(row['model'], limit=60)} caches from {tokens(row['needed_tokens'])} on; "
         f"{tokens(row['missing_tokens'])} are missing"
     )
-
-
-def family(model: str) -> str:
-    """Return what models of one maker and line have in common: the name before the first dash.
-
-    Examples
-    --------
-    >>> family("claude-haiku-5-5"), family("smollm2-135m-instruct")
-    ('claude', 'smollm2')
-    """
-    return model.partition("-")[0].lower()
 
 
 def _who(judges: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:

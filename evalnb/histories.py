@@ -68,8 +68,9 @@ HISTORY = FrameSchema(
 `mean` is over the `n` cases with a value, with its 95% interval; `n_missing` counts the cases that
 should have one. Rows of one scorer may be compared where `series` is the same: it changes with the
 golden version, the tier, the suite's own scorers, and the judge's fingerprint or answering model; for
-`(case)` `judge_fingerprint` is that of the judges that count. What follows `outcome` is of the run as a whole and the same in all its rows: `override`
-is the reason of one, `synthetic` says of a run that was made up how it was made.
+`(case)` `judge_fingerprint` is that of the judges that count. What follows `n_missing` is of the
+run as a whole and the same in all its rows; `override` is the reason of one, `synthetic` says of a run
+that nobody ran how it was made.
 """
 
 CASE_HISTORY = FrameSchema(
@@ -89,6 +90,10 @@ many of its repeats were scored and passed. Cases without a value in a run have 
 
 _MOST_NAMED = 50
 _TEXTS = ("run_id", "system", "system_fingerprint", "mode", "golden_version")
+_WHOLE = (
+    *(*_TEXTS, "tier", "outcome", "cost_usd", "judge_cost_usd", "input_tokens", "output_tokens"),
+    "synthetic",
+)
 
 
 class DamagedRunWarning(UserWarning):
@@ -138,7 +143,9 @@ def history(golden: GoldenSet, root: Path | None = None) -> pd.DataFrame:
     return HISTORY.build(rows)
 
 
-def case_history(golden: GoldenSet, runs: Collection[str], root: Path | None = None) -> pd.DataFrame:
+def case_history(
+    golden: GoldenSet, runs: Collection[str], root: Path | None = None
+) -> pd.DataFrame:
     """Return what each case came to in some runs.
 
     Parameters
@@ -177,7 +184,9 @@ def _runs_folder(golden: GoldenSet, root: Path | None) -> Path:
 def _read_manifests(folder: Path, suite: str) -> _Found:
     decided = _decided(folder)
     manifests: list[dict[str, Any]] = []
-    damaged = {run: "it came to no decision" for run, is_decided in decided.items() if not is_decided}
+    damaged = {
+        run: "it came to no decision" for run, is_decided in decided.items() if not is_decided
+    }
     whole = [run for run, is_decided in decided.items() if is_decided]
     for run, raw in _read(folder, whole, "run.json").items():
         manifest = _manifest(raw, run, suite)
@@ -280,7 +289,9 @@ def _rows(
     series: dict[tuple[Any, ...], int],
 ) -> Iterator[dict[str, Any]]:
     judges = manifest.get("judges") or {}
-    counting = sorted({judges[name]["fingerprint"] for name in manifest.get("counting") or () if name in judges})
+    counting = sorted(
+        {judges[name]["fingerprint"] for name in manifest.get("counting") or () if name in judges}
+    )
     override = manifest.get("override") or {}
     whole = {name: manifest.get(name) for name in _WHOLE}
     whole |= {
@@ -305,12 +316,6 @@ def _rows(
             "judge_answered": answered,
             "series": series.setdefault(basis, len(series)),
         }
-
-
-_WHOLE = (
-    *(*_TEXTS, "tier", "outcome", "cost_usd", "judge_cost_usd", "input_tokens", "output_tokens"),
-    "synthetic",
-)
 
 
 def _case_rows(run_id: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
