@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from evalnb.curation.labels import read_labels
 from evalnb.demo.labels import write_labels
 from evalnb.demo.plan import Event, plan_nights
 from evalnb.demo.recordings import demo_suite, replayed
+from evalnb.demo.texts import SYNTHETIC
 from evalnb.demo.traffic import write_traffic
 from evalnb.demo.verdicts import lowered
 from evalnb.errors import InputError
@@ -43,11 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DemoHistory", "make_demo_history", "read_demo_history"]
 
-SYNTHETIC = (
-    "SYNTHETIC: demo history made by `evalnb demo-history` from replayed answers of a local model of "
-    "135M parameters. Nights, thumbs and labels are made up; no person gave them."
-)
 _ABOUT = "demo.json"
+_DATED = {"as_of", "started_at", "finished_at"}
 _PRICED_AS = "claude-haiku-4-5-20251001"
 _NEWEST = 8
 _CERTIFIED = 105
@@ -159,19 +157,23 @@ class _Maker:
     root: Path
 
     @cached_property
-    def _made(self) -> dict[tuple[Any, ...], Run]:
+    def _written(self) -> dict[tuple[Any, ...], tuple[str, date]]:
+        """What was planned for a night to the first run like it, and its day."""
         return {}
 
     def write(self, night: Night) -> str:
         """Write the run of a night and return its id."""
-        key = (night.whole, night.of_second, night.regressed, night.judge_changed, night.overridden)
-        if key not in self._made:
-            self._made[key] = self._make(night)
         digest = hashlib.sha256(night.day.isoformat().encode()).hexdigest()
         run_id = f"{night.day:%Y%m%d}T020000Z-{digest[:6]}"
-        folder = self.root / self.golden.settings.name / run_id
+        runs = self.root / self.golden.settings.name
+        folder = runs / run_id
         folder.mkdir(parents=True)
-        write_run(folder, _dated(self._made[key], run_id, night.day), reports=False)
+        key = (night.whole, night.of_second, night.regressed, night.judge_changed, night.overridden)
+        if key in self._written:
+            _copy_run(runs / self._written[key][0], folder, *self._written[key], night.day)
+        else:
+            write_run(folder, _dated(self._make(night), run_id, night.day), reports=False)
+            self._written[key] = (run_id, night.day)
         return run_id
 
     def _make(self, night: Night) -> Run:
@@ -231,17 +233,24 @@ def _dated(run: Run, run_id: str, day: date) -> Run:
         "started_at": f"{day.isoformat()}T02:00:00+00:00",
         "finished_at": f"{day.isoformat()}T02:05:00+00:00",
     }
-    return Run(
+    return replace(
+        run,
         manifest=manifest,
         outputs=run.outputs.assign(run_id=run_id).astype({"run_id": "string"}),
         scores=run.scores.assign(run_id=run_id).astype({"run_id": "string"}),
-        results=run.results,
-        slices=run.slices,
-        decision=run.decision,
-        misses=run.misses,
-        outcome=run.outcome,
-        exit_code=run.exit_code,
     )
+
+
+def _copy_run(source: Path, folder: Path, run_id: str, day: date, new_day: date) -> None:
+    """Copy a run as that of another night: its id, and in the manifest its day, are others."""
+    for path in sorted(source.iterdir()):
+        content = path.read_bytes().replace(run_id.encode(), folder.name.encode())
+        if path.name in ("run.json", "report.json"):
+            whole = json.loads(content)
+            for name in _DATED & whole.keys():
+                whole[name] = whole[name].replace(day.isoformat(), new_day.isoformat())
+            content = json.dumps(whole, ensure_ascii=False).encode()
+        (folder / path.name).write_bytes(content)
 
 
 def _costs(outputs: pd.DataFrame, verdicts: pd.DataFrame, judged: set[str]) -> dict[str, float]:

@@ -77,9 +77,7 @@ class Plan:
     flaky: tuple[str, ...]
 
 
-def plan_nights(
-    worse: Sequence[str], newest: Sequence[str], as_of: date, *, seed: int = 0
-) -> Plan:
+def plan_nights(worse: Sequence[str], newest: Sequence[str], as_of: date, *, seed: int = 0) -> Plan:
     """Plan 182 nights that end on a day.
 
     Parameters
