@@ -279,7 +279,7 @@ def kappa_trend(
     the axes
     """
     _plain(axes, "Agreement of judge and people over time: kappa, 95% interval")
-    rows = kappas[kappas["estimate"].notna()]
+    rows = kappas[kappas["ci_low"].notna()]
     if rows.empty:
         return _nothing(axes, "no labels yet")
     months = sorted(kappas["month"].unique())

@@ -73,7 +73,9 @@ SECTIONS = (
     Section("trend", "Score trend", say.trend_lines, ("spells",), _trend),
     Section("changes", "What changed under the scores", say.change_lines, ("changes",)),
     Section("falling", "Cases trending down, and why", say.falling_lines, ("falling", "reasons")),
-    Section("states", "Always failing, never failing, flaky", say.state_lines, ("states",), _slices),
+    Section(
+        "states", "Always failing, never failing, flaky", say.state_lines, ("states",), _slices
+    ),
     Section("kappa", "May we still trust the judge?", say.kappa_lines, ("kappas",), _kappa),
     Section("advice", "Advice for the judge's prompt", say.advice_lines, ("disagreements",)),
     Section("golden", "Is the golden set still true?", say.golden_lines, ("pruning",), _power),
@@ -119,7 +121,7 @@ def write_review(review: Review, path: Path) -> Path:
 def _rendered(review: Review, section: Section) -> dict[str, Any]:
     image = None
     if section.figure is not None:
-        png, size = section.figure(review)._repr_png_()  # type: ignore[attr-defined]  # noqa: SLF001
+        png, size = section.figure(review)._repr_png_()  # type: ignore[attr-defined]
         image = {"data": base64.b64encode(png).decode(), **size}
     return {
         "name": section.name,

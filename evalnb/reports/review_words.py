@@ -197,10 +197,14 @@ def advice_lines(review: Review) -> list[str]:
     advice = agreement_advice(study.close_statistics)
     apart = to_records(study.furthest(_MOST))
     too_high = sum(row.get("difference", 0) > 0 for row in apart)
-    lines = [
-        f"On {study.axis}, {count(len(apart), 'item')} lie furthest apart: the judge is above people on "
-        f"{too_high} of them, below on {len(apart) - too_high}."
-    ] if apart else [f"On {study.axis} the judge and people nowhere differ."]
+    lines = (
+        [
+            f"On {study.axis}, the axis where agreement is shown least, of the {count(len(apart), 'item')} "
+            f"furthest apart the judge is above people on {too_high}, below on {len(apart) - too_high}."
+        ]
+        if apart
+        else [f"On {study.axis} the judge and people nowhere differ."]
+    )
     if apart and too_high in (0, len(apart)):
         way = "kinder" if too_high else "stricter"
         lines.append(
@@ -213,7 +217,9 @@ def advice_lines(review: Review) -> list[str]:
 def _rate(row: Mapping[str, Any]) -> str:
     if "mean" not in row:
         return "not known"
-    return f"{rate(row['mean'])} ({interval(row.get('ci_low'), row.get('ci_high'))}, n = {row['n']})"
+    return (
+        f"{rate(row['mean'])} ({interval(row.get('ci_low'), row.get('ci_high'))}, n = {row['n']})"
+    )
 
 
 def _is_told(row: Mapping[str, Any]) -> bool:
@@ -223,10 +229,10 @@ def _is_told(row: Mapping[str, Any]) -> bool:
 def _spell(row: Mapping[str, Any]) -> str:
     cases = row.get("cases") or []
     system = " under another system" if row.get("system_changed") else ""
-    kind = "Regression" if row.get("system_changed") else "Blocked"
+    kind = "Regression: blocked" if row.get("system_changed") else "Blocked"
     end = "" if row["over"] else ", and still is"
     text = (
-        f"{kind}: blocked from {row['first']} to {row['last']} ({count(row['n_runs'], 'run')}){system}"
+        f"{kind} from {row['first']} to {row['last']} ({count(row['n_runs'], 'run')}){system}"
         f"{end}; the pass rate was {rate(row.get('lowest'))} at the lowest, {rate(row.get('before'))} "
         "before."
     )
@@ -246,21 +252,25 @@ def _change(row: Mapping[str, Any]) -> str:
 
 def _fall(row: Mapping[str, Any], reasons: pd.DataFrame) -> str:
     since = f" fails since {row['since']}" if "since" in row else " passes now and then"
-    said = _last_reason(reasons[reasons["case_id"] == row["case_id"]])
+    own = reasons[reasons["case_id"] == row["case_id"]]
+    said = _last_reason(own, row.get("since", ""))
     return (
         f"{row['case_id']}{since}: passed {rate(row['rate_first'])} of its first {row['n_first']} "
         f"runs, {rate(row['rate_last'])} of its last {row['n_last']}{said}."
     )
 
 
-def _last_reason(reasons: pd.DataFrame) -> str:
-    """Quote the scorer that passed once and fails now."""
+def _last_reason(reasons: pd.DataFrame, since: str) -> str:
+    """Quote a scorer that fails since then and passed before, else one that says something else."""
+    found: list[tuple[bool, bool, str]] = []
     for scorer, rows in reasons.groupby("scorer", sort=False):
-        passed = rows["passed"].dropna().tolist()
-        if True in passed and passed and not passed[-1]:
-            reason = one_line(str(rows["reason"].iloc[-1]), limit=120)
-            return f"; {scorer} says: {reason}"
-    return ""
+        said = to_records(rows)
+        last = said[-1]
+        if last["day"] >= since and last.get("passed") is False and "reason" in last:
+            passed = any(row.get("passed") for row in said[:-1])
+            quoted = f"; {scorer} says: {one_line(last['reason'], limit=120)}"
+            found.append((last.get("tier") != "rule", not passed, quoted))
+    return min(found, default=(False, False, ""))[2]
 
 
 def _more(rows: list[Any]) -> list[str]:

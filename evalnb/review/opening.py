@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalnb.curation.logs.reading import read_logs
 from evalnb.demo.making import make_demo_history, read_demo_history
+from evalnb.errors import InputError
 from evalnb.frames import LOGS
 from evalnb.golden import find_suite, read_golden
 from evalnb.places import place
@@ -22,7 +23,7 @@ __all__ = ["DEMO", "open_review"]
 DEMO = "demo"
 """The name that stands for the demo history."""
 
-_DEMO_FOLDER = Path("results") / "demo-history"
+_NEAR = "golden/support"
 
 
 def open_review(
@@ -44,7 +45,8 @@ def open_review(
     results : the results root; by default the suite's
     logs : as `evalnb.curation.read_logs` takes them; none where it is empty
     budget_usd : of a month
-    folder : where the demo history is, by default `results/demo-history`
+    folder : where the demo history is, by default `demo-history` in `results`, beside the
+        suites where there are any
 
     Raises
     ------
@@ -52,7 +54,7 @@ def open_review(
         If there is no such suite, or a file cannot be used.
     """
     if suite == DEMO:
-        demo = _demo(folder or _DEMO_FOLDER, as_of)
+        demo = _demo(folder or _results() / "demo-history", as_of)
         return Review(
             read_golden(demo.suite),
             demo.folder / "results",
@@ -72,3 +74,10 @@ def open_review(
 
 def _demo(folder: Path, as_of: date) -> DemoHistory:
     return read_demo_history(folder) or make_demo_history(folder, as_of)
+
+
+def _results() -> Path:
+    try:
+        return results_root(read_golden(find_suite(_NEAR)))
+    except InputError:
+        return Path("results")

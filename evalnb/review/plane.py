@@ -24,13 +24,13 @@ PLANE = FrameSchema(
 )
 """A row a case (`case`) or conversation (`near` or `far` from every case), with its place."""
 
-_FEWEST = 3
+_FEWEST = 4
 
 
 def coverage_points(
     logs: pd.DataFrame, cases: Iterable[Case], far: Collection[str], *, seed: int = 0
 ) -> pd.DataFrame:
-    """Place conversations and cases on a plane: the two directions that tell most apart.
+    """Place conversations and cases on a plane: two directions that tell much apart.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def coverage_points(
 
     Returns
     -------
-    as `PLANE` says; no rows for fewer than three conversations. A plane shows little of what TF-IDF
+    as `PLANE` says; no rows for fewer than four conversations. A plane shows little of what TF-IDF
     vectors hold: what is far was found without it.
     """
     from sklearn.decomposition import TruncatedSVD
@@ -51,10 +51,11 @@ def coverage_points(
     if len(said) < _FEWEST or not known:
         return PLANE.empty()
     vectors, golden = tfidf([asked(row) for row in said], [case_text(case) for case in known])
-    model = TruncatedSVD(n_components=2, random_state=seed).fit(vectors)
+    model = TruncatedSVD(n_components=3, random_state=seed).fit(vectors)
     names = [(row["conversation_id"], "conversation") for row in said]
     names += [(case.id, "case") for case in known]
-    points = [*model.transform(vectors).tolist(), *model.transform(golden).tolist()]
+    # The first direction is what all have in common: it tells nothing apart.
+    points = [row[1:] for part in (vectors, golden) for row in model.transform(part).tolist()]
     return PLANE.build(
         {
             "name": name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -197,10 +197,13 @@ class Review:
 
     @cached_property
     def study(self) -> Study:
-        """People's labels beside the newest verdicts."""
+        """People's labels beside the newest verdicts, on the axis with the least agreement shown."""
         judged = self.history[self.history["judge_fingerprint"].notna()]["run_id"]
         runs = [self._folder(str(judged.iloc[-1]))] if len(judged) else []
-        return suite_study(self.golden, runs)
+        study = suite_study(self.golden, runs)
+        shown = study.decided.dropna(subset=["ci_low"]).sort_values("ci_low", kind="stable")
+        axis = str(shown["axis"].iloc[0]) if len(shown) else study.axis
+        return replace(study, axis=axis)
 
     @property
     def needs(self) -> list[str]:
