@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from evalnb.judges import suite_judges
 from evalnb.systems.fingerprints import fingerprint
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from evalnb.golden import GoldenSet
 
 __all__ = ["OTHER_MODEL", "lowered"]

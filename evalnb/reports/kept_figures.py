@@ -6,11 +6,10 @@ colour.
 
 from __future__ import annotations
 
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
+from matplotlib.dates import date2num
 
 from evalnb.frames import to_records
 from evalnb.reports.drawing import (
@@ -29,7 +28,9 @@ from evalnb.reports.numbers import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import date
 
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -298,9 +299,9 @@ def kappa_trend(
     axes.axhline(usable, color=VERMILION, ls="-.", lw=1.2)
     label(axes, -0.4, usable, f"usable from {usable:g}", va="bottom", color=FAINT)
     if expires is not None and f"{expires:%Y-%m}" in months:
-        x = months.index(f"{expires:%Y-%m}") + (expires.day - 1) / 31 - 0.5
-        axes.axvline(x, color=INK, ls=":", lw=1.2)
-        label(axes, x, 0.02, f" certificate until {expires}", rotation=90, va="bottom", fontsize=7,
+        end = months.index(f"{expires:%Y-%m}") + (expires.day - 1) / 31 - 0.5
+        axes.axvline(end, color=INK, ls=":", lw=1.2)
+        label(axes, end, 0.02, f" certificate until {expires}", rotation=90, va="bottom", fontsize=7,
               transform=axes.get_xaxis_transform())  # fmt: skip
     axes.set_xticks(range(len(months)), months, fontsize=8)
     axes.set(xlim=(-0.5, len(months) - 0.5), ylim=(min(0.0, float(rows["ci_low"].min())), 1.02))
@@ -308,7 +309,7 @@ def kappa_trend(
     return axes
 
 
-def _plain(axes: Axes, title: str, *, grid: str = "both") -> None:
+def _plain(axes: Axes, title: str, *, grid: Literal["both", "x", "y"] = "both") -> None:
     axes.set_title(drawable(title, limit=90), loc="left", fontsize=10, fontweight="bold", color=INK)
     axes.grid(axis=grid, color=GRID, lw=0.8)
     axes.set_axisbelow(True)
@@ -338,7 +339,7 @@ def _mark(axes: Axes, changes: pd.DataFrame, scorer: str) -> None:
             continue
         line, name = _MARKS[row["what"]]
         axes.axvline(
-            np.datetime64(row["day"]), color=INK, ls=line, lw=1.1,
+            float(date2num(np.datetime64(row["day"]))),  # type: ignore[no-untyped-call] color=INK, ls=line, lw=1.1,
             label=None if name in seen else f"another {name}",
         )  # fmt: skip
         seen.add(name)

@@ -6,11 +6,12 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evalnb.frames import SLICES
 from evalnb.jsontext import write_atomically
 from evalnb.reports import kept_figures as figures
 from evalnb.reports import review_words as say
 from evalnb.reports.html import templates
-from evalnb.reports.review_tables import review_table
+from evalnb.reports.review_tables import TABLES, review_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +48,6 @@ def _trend(review: Review) -> Figure:
 
 
 def _slices(review: Review) -> Figure:
-    from evalnb.frames import SLICES
-
     rows = SLICES.empty() if review.newest is None else review.newest.slices
     return figures.drawn(figures.slice_forest, rows, height=1.2 + 0.22 * min(len(rows), 30))
 
@@ -128,5 +127,9 @@ def _rendered(review: Review, section: Section) -> dict[str, Any]:
         "title": section.title,
         "lines": section.lines(review),
         "image": image,
-        "tables": [review_table(review, name).to_html() for name in section.tables],
+        "tables": [
+            {"caption": TABLES[name], "n": len(table.data), "html": table.to_html()}
+            for name in section.tables
+            if len((table := review_table(review, name)).data)
+        ],
     }

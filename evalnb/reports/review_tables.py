@@ -47,7 +47,9 @@ def review_table(review: Review, name: str) -> Styler:
     -------
     a table for a notebook
     """
-    frame = _frame(review, name).dropna(axis="columns", how="all")
+    frame = _frame(review, name)
+    if len(frame):
+        frame = frame.dropna(axis="columns", how="all")
     return styled(frame.rename(columns=words), caption=TABLES[name], limit=400)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from evalnb.curation.coverage import describe_coverage
 from evalnb.frames import to_records
+from evalnb.holdout import holdout_cases
 from evalnb.reports.agreement_words import agreement_advice
 from evalnb.reports.history import describe_pruning
 from evalnb.reports.numbers import count, difference, interval, money, rate
@@ -70,8 +72,10 @@ def trend_lines(review: Review) -> list[str]:
     same = review.runs[review.runs["series"] == review.runs["series"].iloc[-1]]
     first, last = to_records(same.iloc[[0, -1]])
     lines = [
-        f"The pass rate of cases is {_rate(last)} on {last['at'][:10]}, after {_rate(first)} on "
-        f"{first['at'][:10]}, the first run that compares with it."
+        (
+            f"The pass rate of cases is {_rate(last)} on {last['at'][:10]}, after {_rate(first)} on "
+            f"{first['at'][:10]}, the first run that compares with it."
+        )
     ]
     lines += [_spell(row) for row in to_records(review.spells) if _is_told(row)]
     short = [row for row in to_records(review.spells) if not _is_told(row)]
@@ -98,7 +102,7 @@ def falling_lines(review: Review) -> list[str]:
         "than at first"
         + (", and went one after another: a slow drift, not one change." if one_by_one else ".")
     ]
-    return [*lines, *(_fall(row, review.reasons) for row in fallen[:_MOST]), *_more(fallen)]
+    return [*lines, *(_fall(row, review) for row in fallen[:_MOST]), *_more(fallen)]
 
 
 def state_lines(review: Review) -> list[str]:
@@ -199,8 +203,10 @@ def advice_lines(review: Review) -> list[str]:
     too_high = sum(row.get("difference", 0) > 0 for row in apart)
     lines = (
         [
-            f"On {study.axis}, the axis where agreement is shown least, of the {count(len(apart), 'item')} "
-            f"furthest apart the judge is above people on {too_high}, below on {len(apart) - too_high}."
+            (
+                f"On {study.axis}, the axis where agreement is shown least, of the {count(len(apart), 'item')} "
+                f"furthest apart the judge is above people on {too_high}, below on {len(apart) - too_high}."
+            )
         ]
         if apart
         else [f"On {study.axis} the judge and people nowhere differ."]
@@ -250,10 +256,15 @@ def _change(row: Mapping[str, Any]) -> str:
     return f"{row['day']}: {_WHAT[row['what']]}{of} changed, {before} to {now}; {apart}."
 
 
-def _fall(row: Mapping[str, Any], reasons: pd.DataFrame) -> str:
+def _fall(row: Mapping[str, Any], review: Review) -> str:
     since = f" fails since {row['since']}" if "since" in row else " passes now and then"
-    own = reasons[reasons["case_id"] == row["case_id"]]
-    said = _last_reason(own, row.get("since", ""))
+    own = review.reasons[review.reasons["case_id"] == row["case_id"]]
+    hidden = row["case_id"] in holdout_cases(review.golden)
+    said = (
+        "; reasons of holdout cases are not shown"
+        if hidden
+        else _last_reason(own, row.get("since", ""))
+    )
     return (
         f"{row['case_id']}{since}: passed {rate(row['rate_first'])} of its first {row['n_first']} "
         f"runs, {rate(row['rate_last'])} of its last {row['n_last']}{said}."
@@ -299,7 +310,7 @@ def _kappa(axis: str, rows: list[dict[str, Any]]) -> str:
     text = f"{axis}: kappa is {at} in {last['month']}; {bar}."
     changed = [
         (before, now)
-        for before, now in zip(rows, rows[1:], strict=False)
+        for before, now in itertools.pairwise(rows)
         if before.get("judge_fingerprint") != now.get("judge_fingerprint")
     ]
     for before, now in changed:

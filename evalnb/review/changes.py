@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from evalnb.baseline import CASE
@@ -99,7 +100,7 @@ def blocked_spells(history: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_runs(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for before, now in zip(runs, runs[1:], strict=False):
+    for before, now in itertools.pairwise(runs):
         for what in _OF_RUNS:
             if before.get(what) != now.get(what):
                 yield _change(what, before.get(what), now, now.get(what))
@@ -111,7 +112,7 @@ def _of_judges(history: pd.DataFrame) -> Iterator[dict[str, Any]]:
     runs: dict[str, Mapping[str, Any]] = {}
     for scorer, rows in judged.groupby("scorer", sort=True):
         of_scorer = to_records(rows)
-        for before, now in zip(of_scorer, of_scorer[1:], strict=False):
+        for before, now in itertools.pairwise(of_scorer):
             for what in _OF_JUDGES:
                 if before.get(what) != now.get(what):
                     key = (now["run_id"], what)

@@ -113,8 +113,10 @@ def _page(record: Mapping[str, Any]) -> str:
         f"# Monthly review of {escape(record['suite'])}, {record['as_of']}",
         "",
         *([f"**{escape(record['synthetic'])}**", ""] if record["synthetic"] else []),
-        f"Reviewed by {escape(record['by'])}. Golden version `{record['golden_version']}`, last run "
-        f"`{record['last_run'] or 'none'}`.",
+        (
+            f"Reviewed by {escape(record['by'])}. Golden version `{record['golden_version']}`, last run "
+            f"`{record['last_run'] or 'none'}`."
+        ),
         "",
     ]
     for item in record["items"]:

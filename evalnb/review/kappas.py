@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from evalnb import agreement
 from evalnb.errors import EvalnbError
 from evalnb.frames import FrameSchema, to_records
@@ -17,6 +15,8 @@ from evalnb.results import read_run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    import pandas as pd
 
     from evalnb.golden import GoldenSet
 

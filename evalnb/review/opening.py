@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ from evalnb.results import results_root
 from evalnb.review.review import Review
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from evalnb.demo.making import DemoHistory
 
 __all__ = ["DEMO", "open_review"]

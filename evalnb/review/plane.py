@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evalnb.curation.candidates.conversations import asked, conversations
 from evalnb.curation.candidates.vectors import case_text, tfidf
 from evalnb.frames import FrameSchema, to_records
@@ -30,7 +32,7 @@ _FEWEST = 4
 def coverage_points(
     logs: pd.DataFrame, cases: Iterable[Case], far: Collection[str], *, seed: int = 0
 ) -> pd.DataFrame:
-    """Place conversations and cases on a plane: two directions that tell much apart.
+    """Place conversations and cases on a plane, each by its direction in what tells most apart.
 
     Parameters
     ----------
@@ -54,8 +56,10 @@ def coverage_points(
     model = TruncatedSVD(n_components=3, random_state=seed).fit(vectors)
     names = [(row["conversation_id"], "conversation") for row in said]
     names += [(case.id, "case") for case in known]
+    places = np.vstack([model.transform(vectors), model.transform(golden)])
+    lengths = np.linalg.norm(places, axis=1, keepdims=True)
     # The first direction is what all have in common: it tells nothing apart.
-    points = [row[1:] for part in (vectors, golden) for row in model.transform(part).tolist()]
+    points = (places / np.where(lengths > 0, lengths, 1))[:, 1:].tolist()
     return PLANE.build(
         {
             "name": name,

@@ -138,9 +138,9 @@ def _fall(
     first, last = values.iloc[:n].dropna() == 1, values.iloc[-n:].dropna() == 1
     if first.empty or last.empty:
         return None
-    failed = values.dropna() < 1
-    passes = failed.index[~failed]
-    later = failed.index[failed.index.get_loc(passes[-1]) + 1 :] if len(passes) else failed.index
+    known = values.dropna()
+    passes = [place for place, value in enumerate(known) if value == 1]
+    later = known.index[passes[-1] + 1 if passes else 0 :]
     return {
         "case_id": case_id,
         "rate_first": float(first.mean()),

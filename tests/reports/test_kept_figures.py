@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from evalnb.frames import SLICES
+from evalnb.histories import HISTORY
+from evalnb.planning import Plan
+from evalnb.reports import kept_figures as figures
+from evalnb.review.changes import CHANGES
+from evalnb.review.kappas import KAPPAS
+from evalnb.review.plane import PLANE
+from evalnb.review.spending import SPENDING
+from tests.review.frames import history_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HOSTILE = "$x^$ <b>bold</b>\nnext"
+
+
+def new_axes() -> Axes:
+    return Figure(figsize=(8, 4)).add_subplot()
+
+
+def drawn(axes: Axes) -> Axes:
+    axes.figure.canvas.draw()
+    return axes
+
+
+def legend(axes: Axes) -> list[str]:
+    return axes.get_legend_handles_labels()[1]
+
+
+@pytest.mark.parametrize(
+    ("draw", "frames"),
+    [
+        (figures.trend, (HISTORY.empty(), CHANGES.empty())),
+        (figures.slice_forest, (SLICES.empty(),)),
+        (figures.coverage_plane, (PLANE.empty(),)),
+        (figures.cost, (SPENDING.empty(),)),
+        (figures.kappa_trend, (KAPPAS.empty(),)),
+    ],
+)
+def test_without_rows_a_figure_says_so_on_the_axes_it_was_given(draw: Any, frames: Any) -> None:
+    axes = new_axes()
+    assert draw(axes, *frames) is axes
+    assert [text.get_text() for text in drawn(axes).texts]
+
+
+def test_a_trend_joins_only_what_compares_and_marks_what_changed() -> None:
+    history = history_of(
+        4, series=[0, 0, 1, 1], mean=[0.9, 0.8, 0.5, 0.4], outcome=["pass", "pass", "fail", "fail"]
+    )
+    changes = CHANGES.build([{"day": "2026-05-03", "what": "golden_version", "run_id": "r2"}])
+    axes = drawn(figures.trend(new_axes(), history, changes))
+    lines = [line.get_ydata().tolist() for line in axes.lines if line.get_linestyle() == "-"]
+    assert [0.9, 0.8] in lines
+    assert [0.5, 0.4] in lines
+    assert legend(axes) == ["blocked (2 runs)", "another golden set"]
+
+
+def test_a_forest_has_a_row_a_slice_with_its_n_and_no_formula() -> None:
+    row = {"n_planned": 4, "n_scored": 4, "pass_rate": 0.5, "ci_low": 0.2, "ci_high": 0.8}
+    slices = SLICES.build(
+        [{"slice": "all", "value": "all", **row}, {"slice": "tag", "value": HOSTILE, **row}]
+    )
+    axes = drawn(figures.slice_forest(new_axes(), slices))
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names == ["all cases  n = 4", "tag: $x^$ <b>bold</b> next  n = 4"]
+
+
+def test_power_rises_with_the_drop_and_with_repeats() -> None:
+    planned = Plan(60, 3, 0.9, 0.07, 0.01, tests=1, margin=0.02, source="")
+    axes = drawn(figures.power_curve(new_axes(), planned))
+    curves = {
+        line.get_label(): line.get_ydata()
+        for line in axes.lines
+        if "repeat" in str(line.get_label())
+    }
+    assert list(curves) == ["1 repeat", "3 repeats", "5 repeats"]
+    assert all(curve[-1] > curve[0] for curve in curves.values())
+    assert curves["5 repeats"][10] > curves["1 repeat"][10]
+
+
+def test_cost_stacks_system_and_judges_below_what_is_projected() -> None:
+    spending = SPENDING.build(
+        [
+            {
+                "month": "2026-05",
+                "n_runs": 3,
+                "cost_usd": 3.0,
+                "judge_cost_usd": 1.0,
+                "projected_usd": 5.0,
+                "budget_usd": 4.0,
+            }
+        ]
+    )
+    axes = drawn(figures.cost(new_axes(), spending))
+    assert [bar.get_height() for bar in axes.patches] == [2.0, 1.0, 2.0]
+    assert set(legend(axes)) == {"system", "judges", "projected", "budget"}
+
+
+def test_kappa_stands_by_month_with_the_end_of_the_certificate() -> None:
+    row = {"axis": "tone", "judge": "j", "ci_low": 0.5, "ci_high": 0.8, "n": 50}
+    kappas = KAPPAS.build([{"month": f"2026-0{month}", "estimate": 0.7, **row} for month in (4, 5)])
+    axes = drawn(figures.kappa_trend(new_axes(), kappas, expires=date(2026, 5, 20)))
+    assert legend(axes) == ["tone (n = 50)"]
+    assert any("until 2026-05-20" in text.get_text() for text in axes.texts)
+
+
+def test_the_plane_tells_kinds_apart_by_shape_and_counts_them() -> None:
+    points = PLANE.build(
+        {"name": kind, "kind": kind, "x": 0.1, "y": 0.2} for kind in ("near", "case", "far")
+    )
+    axes = drawn(figures.coverage_plane(new_axes(), points))
+    assert len({line.get_marker() for line in axes.lines}) == 3
+    assert all("(n = 1)" in name for name in legend(axes))
