@@ -34,6 +34,7 @@ from evalnb.frames import (
     is_advisory_record,
     to_records,
 )
+from evalnb.holdout import holdout_cases
 from evalnb.limits import limit_rows
 from evalnb.looking_back import flaky_in, flaky_rows, model_rows, trend_rows
 from evalnb.pairwise_rule import PAIRWISE_RULE, pairwise_rows
@@ -241,7 +242,7 @@ def decide(
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
-            rows += phrase_rows(outputs, baseline.outputs)
+            rows += phrase_rows(outputs, baseline.outputs, holdout_cases(golden))
         rows += limits
         rows += pairwise_rows(golden.settings.gate, pairs, certificates, as_of)
         rows += (compared := comparison.rows(limits))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_core import from_json
 
+from evalnb.behind import changes_behind
 from evalnb.drops import drops_of
 from evalnb.errors import DecisionError, InputError, Problem
 from evalnb.frames import (
@@ -40,7 +41,7 @@ from evalnb.jsontext import (
     write_atomically,
 )
 from evalnb.record_files import write_object, write_records
-from evalnb.reports.comparison_words import drop_sentences
+from evalnb.reports.comparison_words import behind_sentences, drop_sentences
 from evalnb.reports.differences import Earlier, earlier_baseline, found, states
 from evalnb.reports.html import Page, html_page
 from evalnb.reports.junit import junit_xml
@@ -205,7 +206,7 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
             *state_sentences(run.results, run.decision),
             *power_sentences(run.manifest),
             *confirmation_sentences(run.manifest),
-            *(drop_sentences(drops_of(run), hidden) if run.outcome == Outcome.FAIL else ()),
+            *(_explained(run, hidden) if run.outcome == Outcome.FAIL else ()),
         ],
     )
     write_atomically(folder / "summary.md", text.encode())
@@ -221,6 +222,11 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
         looks=looks,
     )
     write_atomically(folder / "report.html", html_page(page).encode())
+
+
+def _explained(run: Run, hidden: frozenset[str]) -> list[str]:
+    """Say where a drop sits, and what lies behind it."""
+    return [*drop_sentences(drops_of(run), hidden), *behind_sentences(changes_behind(run))]
 
 
 def _differences(

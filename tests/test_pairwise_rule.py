@@ -132,7 +132,7 @@ def test_a_judge_swayed_by_the_order_does_not_count_where_the_suite_limits_that(
     strict = GateSettings(pairwise="pairwise", max_conflict_rate=0.2)
     (row,) = pairwise_rows(strict, lost(20), [certificate()], DAY)
     assert row["outcome"] == "note"
-    assert "has no probe of them" in row["reason"]
+    assert "no probe of them is recorded" in row["reason"]
 
 
 def test_nobody_is_asked_by_rules_alone_and_no_row_is_there_without_the_rule() -> None:
