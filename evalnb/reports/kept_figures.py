@@ -338,10 +338,9 @@ def _mark(axes: Axes, changes: pd.DataFrame, scorer: str) -> None:
         if "scorer" in row and scorer not in ("(case)", *row["scorer"].split(", ")):
             continue
         line, name = _MARKS[row["what"]]
-        axes.axvline(
-            float(date2num(np.datetime64(row["day"]))),  # type: ignore[no-untyped-call] color=INK, ls=line, lw=1.1,
-            label=None if name in seen else f"another {name}",
-        )  # fmt: skip
+        day = float(date2num(np.datetime64(row["day"])))  # type: ignore[no-untyped-call]
+        said = None if name in seen else f"another {name}"
+        axes.axvline(day, color=INK, ls=line, lw=1.1, label=said)
         seen.add(name)
 
 

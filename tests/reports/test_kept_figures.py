@@ -57,10 +57,11 @@ def test_a_trend_joins_only_what_compares_and_marks_what_changed() -> None:
     )
     changes = CHANGES.build([{"day": "2026-05-03", "what": "golden_version", "run_id": "r2"}])
     axes = drawn(figures.trend(new_axes(), history, changes))
-    lines = [line.get_ydata().tolist() for line in axes.lines if line.get_linestyle() == "-"]
+    lines = [list(line.get_ydata()) for line in axes.lines if line.get_linestyle() == "-"]
     assert [0.9, 0.8] in lines
     assert [0.5, 0.4] in lines
     assert legend(axes) == ["blocked (2 runs)", "another golden set"]
+    assert axes.lines[-1].get_linestyle() == ":"
 
 
 def test_a_forest_has_a_row_a_slice_with_its_n_and_no_formula() -> None:
