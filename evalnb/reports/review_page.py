@@ -11,7 +11,7 @@ from evalnb.jsontext import write_atomically
 from evalnb.reports import kept_figures as figures
 from evalnb.reports import review_words as say
 from evalnb.reports.html import templates
-from evalnb.reports.review_tables import TABLES, review_table
+from evalnb.reports.review_tables import TABLES, review_table, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,8 +128,8 @@ def _rendered(review: Review, section: Section) -> dict[str, Any]:
         "lines": section.lines(review),
         "image": image,
         "tables": [
-            {"caption": TABLES[name], "n": len(table.data), "html": table.to_html()}
+            {"caption": TABLES[name], "n": n, "html": review_table(review, name).to_html()}
             for name in section.tables
-            if len((table := review_table(review, name)).data)
+            if (n := len(table_rows(review, name)))
         ],
     }

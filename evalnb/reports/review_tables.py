@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evalnb.review.review import Review
 
-__all__ = ["TABLES", "review_table"]
+__all__ = ["TABLES", "review_table", "table_rows"]
 
 TABLES = {
     "spells": "Runs that were blocked one after another",
@@ -47,10 +47,13 @@ def review_table(review: Review, name: str) -> Styler:
     -------
     a table for a notebook
     """
+    return styled(table_rows(review, name).rename(columns=words), caption=TABLES[name], limit=400)
+
+
+def table_rows(review: Review, name: str) -> pd.DataFrame:
+    """Return the rows of a table of the review, without columns in which nothing stands."""
     frame = _frame(review, name)
-    if len(frame):
-        frame = frame.dropna(axis="columns", how="all")
-    return styled(frame.rename(columns=words), caption=TABLES[name], limit=400)
+    return frame.dropna(axis="columns", how="all") if len(frame) else frame
 
 
 def _frame(review: Review, name: str) -> pd.DataFrame:

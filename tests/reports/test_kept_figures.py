@@ -57,7 +57,8 @@ def test_a_trend_joins_only_what_compares_and_marks_what_changed() -> None:
     )
     changes = CHANGES.build([{"day": "2026-05-03", "what": "golden_version", "run_id": "r2"}])
     axes = drawn(figures.trend(new_axes(), history, changes))
-    lines = [list(line.get_ydata()) for line in axes.lines if line.get_linestyle() == "-"]
+    drawn_lines: Any = axes.lines
+    lines = [list(line.get_ydata()) for line in drawn_lines if line.get_linestyle() == "-"]
     assert [0.9, 0.8] in lines
     assert [0.5, 0.4] in lines
     assert legend(axes) == ["blocked (2 runs)", "another golden set"]
@@ -77,7 +78,7 @@ def test_a_forest_has_a_row_a_slice_with_its_n_and_no_formula() -> None:
 def test_power_rises_with_the_drop_and_with_repeats() -> None:
     planned = Plan(60, 3, 0.9, 0.07, 0.01, tests=1, margin=0.02, source="")
     axes = drawn(figures.power_curve(new_axes(), planned))
-    curves = {
+    curves: dict[Any, Any] = {
         line.get_label(): line.get_ydata()
         for line in axes.lines
         if "repeat" in str(line.get_label())
@@ -101,7 +102,8 @@ def test_cost_stacks_system_and_judges_below_what_is_projected() -> None:
         ]
     )
     axes = drawn(figures.cost(new_axes(), spending))
-    assert [bar.get_height() for bar in axes.patches] == [2.0, 1.0, 2.0]
+    bars: Any = axes.patches
+    assert [bar.get_height() for bar in bars] == [2.0, 1.0, 2.0]
     assert set(legend(axes)) == {"system", "judges", "projected", "budget"}
 
 
