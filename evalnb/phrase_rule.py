@@ -52,7 +52,7 @@ def phrase_rows(
         return
     study = phrase_changes(before, outputs, level=_LEVEL)
     found = to_records(study.changes)
-    visible = _said(outputs, hidden) + _said(before, hidden)
+    visible = _said(outputs, hidden) + _said(before, hidden) if found and hidden else ""
     for row in found[:_MOST_ROWS]:
         row |= _unquoted(row, visible) if hidden else {}
         row["examples"] = [name for name in row["examples"] if name not in hidden]
