@@ -70,6 +70,7 @@ from .notebooks import execute_notebook as execute_notebook
 from .notebooks import notebook_path as notebook_path
 from .pairs import judge_pairs as judge_pairs
 from .pairs import pair_statistics as pair_statistics
+from .pairwise_rule import pairs_with_baseline as pairs_with_baseline
 from .phrases import PhraseStudy as PhraseStudy
 from .phrases import phrase_changes as phrase_changes
 from .places import place as place

@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNTING_GRADES",
+    "PAIRS_SCORER",
     "AxisEvidence",
     "Certificate",
     "ProbeEvidence",
     "Standing",
     "counting_scorers",
+    "pairs_standing",
     "read_certificates",
     "standings",
     "with_standing",
@@ -48,6 +50,9 @@ __all__ = [
 
 COUNTING_GRADES = frozenset({"usable", "strong"})
 """Grades of agreement with which verdicts count."""
+
+PAIRS_SCORER = "pairwise"
+"""What a certificate calls the agreement of a judge of pairs with people."""
 
 _FORMAT = 1
 _FILE = "certificates.json"
@@ -266,6 +271,18 @@ def standings(
         str(scorer): _standing(str(scorer), rows, by_fingerprint, as_of, gate)
         for scorer, rows in judged.groupby("scorer", sort=True)
     }
+
+
+def pairs_standing(
+    pairs: pd.DataFrame,
+    certificates: Iterable[Certificate],
+    as_of: date,
+    gate: GateSettings | None = None,
+) -> Standing:
+    """Say whether the verdicts of a judge of pairs count; parameters as for `standings`."""
+    judged = pairs.assign(tier="judge", scorer=PAIRS_SCORER)
+    found = standings(judged, certificates, as_of, gate)
+    return found.get(PAIRS_SCORER, Standing(counts=False, why="nobody was asked"))
 
 
 def with_standing(scores: pd.DataFrame, found: Mapping[str, Standing]) -> pd.DataFrame:

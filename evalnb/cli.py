@@ -533,6 +533,16 @@ def record(
         _say(_printable(f"  {row['case_id']}: {row['na_reason']} {error}"))
     if judging is not None:
         _say(evalnb.describe_verdicts(judging.frame()))
+        pairs = evalnb.pairs_with_baseline(
+            golden,
+            outputs,
+            tier,
+            cassettes,
+            upstream=None if asked == "auto" else asked,
+            concurrency=concurrency,
+        )
+        if pairs is not None:
+            _say("\n".join(evalnb.describe_pairs(pairs)))
     raise typer.Exit(2 if len(failed) else 0)
 
 
@@ -843,6 +853,8 @@ def _confirm_cost(
 
 def _judge_warnings(golden: evalnb.GoldenSet) -> list[str]:
     """Hold the judges against the suite; say what to know of them before they are asked."""
+    if golden.settings.gate.pairwise is not None:
+        evalnb.load_pairwise_judge(golden, golden.settings.gate.pairwise)
     models = [getattr(system, "model", None) for system in evalnb.suite_systems(golden)]
     return evalnb.describe_judges(evalnb.Judging(golden).judges, filter(None, models))
 

@@ -24,12 +24,13 @@ from evalnb.certificates import (
 )
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
-from evalnb.frames import VERDICTS, is_accident, to_records
+from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
-from evalnb.judges import suite_judges
+from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.pairwise_rule import pairs_with_baseline
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decided_run", "evaluate"]
 
+_NOTHING = 1e-9
 _RECORDED_PACKAGES = ("evalnb", "anthropic", "pandas", "numpy")
 
 
@@ -106,6 +108,8 @@ def evaluate(
     judging = None
     if tier == FULL:
         labels_of_samples(golden)
+        if golden.settings.gate.pairwise is not None:
+            load_pairwise_judge(golden, golden.settings.gate.pairwise)
         asked = None if upstream == "auto" else upstream
         judging = Judging(
             golden,
@@ -133,6 +137,21 @@ def evaluate(
             run_id=run_id,
             follower=judging,
         )
+        pairs = pairs_with_baseline(
+            golden,
+            outputs,
+            tier,
+            cassettes,
+            upstream=None if upstream == "auto" else upstream,
+            concurrency=concurrency,
+            **_left(
+                golden,
+                started,
+                [outputs, *([judging.frame()] if judging else [])],
+                max_minutes,
+                budget_usd,
+            ),
+        )
     return decided_run(
         golden,
         outputs,
@@ -157,6 +176,7 @@ def evaluate(
         override=override,
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
+        pairs=pairs,
     )
 
 
@@ -171,6 +191,7 @@ def decided_run(
     override: Override | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
+    pairs: pd.DataFrame | None = None,
 ) -> Run:
     """Score outputs and what judges said of them, compare with the baseline and decide.
 
@@ -182,7 +203,7 @@ def decided_run(
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
     as_of : the day that waivers are compared with
-    override, unused_cassettes, without_requests : as for `evalnb.decide`
+    override, unused_cassettes, without_requests, pairs : as for `evalnb.decide`
 
     Raises
     ------
@@ -214,7 +235,12 @@ def decided_run(
         unused_cassettes=unused_cassettes,
         without_requests=without_requests,
         override=override,
+        pairs=pairs,
     )
+    asked = verdicts
+    if pairs is not None:
+        names = ["judge_model_answered", "cost_usd", "na_reason"]
+        asked = pd.concat([verdicts[names], pairs[names]])
     rates = None
     if baseline is not None:
         rates = pass_rates(by_basis(baseline.counts, same=same_basis(scores, baseline)))
@@ -236,8 +262,8 @@ def decided_run(
             "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
-            **_about_outputs(outputs, scores, verdicts),
-            "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, verdicts),
+            **_about_outputs(outputs, scores, asked),
+            "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, asked),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),
             "packages": {name: version(name) for name in _RECORDED_PACKAGES},
@@ -249,6 +275,7 @@ def decided_run(
         decision=decision,
         misses=misses,
         verdicts=verdicts,
+        pairs=PAIRS.empty() if pairs is None else pairs,
         outcome=outcome(decision),
         exit_code=exit_code(decision),
         golden=golden,
@@ -304,6 +331,24 @@ def _name_of(folder: Path, system: System | DirectSystem) -> str | None:
         return getattr(system, "url", None)
     own = (folder / "systems" / f"{system.name}.toml").exists()
     return system.name if own else shown_from_here(path)
+
+
+def _left(
+    golden: GoldenSet,
+    started: datetime,
+    spent: Sequence[pd.DataFrame],
+    max_minutes: float | None,
+    budget_usd: float | None,
+) -> dict[str, float | None]:
+    """Return what is left of a run's time and money."""
+    limits = golden.settings.live
+    minutes, budget = max_minutes or limits.max_minutes, budget_usd or limits.budget_usd
+    gone = (datetime.now(UTC) - started).total_seconds() / 60
+    cost = sum(_total(frame["cost_usd"]) or 0.0 for frame in spent)
+    return {
+        "max_minutes": None if minutes is None else max(minutes - gone, _NOTHING),
+        "budget_usd": None if budget is None else max(budget - cost, _NOTHING),
+    }
 
 
 def _about_outputs(

@@ -33,6 +33,7 @@ from evalnb.frames import (
     to_records,
 )
 from evalnb.limits import limit_rows
+from evalnb.pairwise_rule import PAIRWISE_RULE, pairwise_rows
 from evalnb.phrase_rule import PHRASES_RULE, phrase_rows
 from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
 from evalnb.sampled import (
@@ -46,7 +47,7 @@ from evalnb.sampled import (
 )
 from evalnb.slicing import Slices
 from evalnb.stats.case_states import CaseState, case_state
-from evalnb.stats.levels import CASES, SCORES
+from evalnb.stats.levels import CASES, PAIRWISE, SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -81,6 +82,7 @@ _RULES = (
     "drift",
     "floor",
     "limits",
+    PAIRWISE_RULE,
     PHRASES_RULE,
     "waiver",
     "override",
@@ -123,6 +125,7 @@ def decide(
     outputs: pd.DataFrame | None = None,
     mode: Mode | None = None,
     override: Override | None = None,
+    pairs: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
@@ -142,13 +145,14 @@ def decide(
         against the baseline
     mode : of the run; latency is compared where it is `live`
     override : somebody's decision to let this run pass; it changes the exit code, and no finding
+    pairs : a pairs frame, the run's answers as `a` and the baseline's as `b`
 
     Returns
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats`, `not_shown` (inconclusive); `safety`, `regression`,
-        `new_failure`, `drift`, `floor`, `limits`, `phrases`, `waiver` (fail); `override`, `shadow_mode`,
+        `new_failure`, `drift`, `floor`, `limits`, `pairwise`, `phrases`, `waiver` (fail); `override`, `shadow_mode`,
         the same with `_ignored`, `judge_changed`,
         `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
         `case_flip`, `no_drop`, `not_tested`,
@@ -212,6 +216,7 @@ def decide(
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
             rows += phrase_rows(outputs, baseline.outputs)
         rows += limits
+        rows += pairwise_rows(golden.settings.gate, pairs, certificates, as_of)
         rows += comparison.rows(limits)
         rows += _changes(golden, baseline, system_fingerprint)
     sampled = mode == "live" and not red_team
@@ -449,6 +454,7 @@ class _Comparison:
         settings = self._golden.settings.gate
         # Single cases have their part of the level where they can be told from chance.
         alpha = SCORES - CASES if self._sampled and self._tells_cases else SCORES
+        alpha -= PAIRWISE if settings.pairwise is not None else 0.0
         return found_drops(
             self._held(),
             Slices(self._golden),

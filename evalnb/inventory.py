@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from evalnb.baseline import read_baseline
 from evalnb.cassettes import Cassettes
+from evalnb.comparing.judged import judge_of_pairs
 from evalnb.judging import judge_outputs
+from evalnb.pairs import judge_pairs
 from evalnb.probes import (
     NothingToProbeError,
     load_probes,
@@ -20,6 +23,7 @@ from evalnb.runner import run
 from evalnb.systems import suite_systems
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from evalnb.golden import GoldenSet
@@ -32,7 +36,8 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
 
     Every system in the suite's `systems`, and the one that `suite.toml` names, is replayed over
     every case, as often as anything is recorded, and judged, to see what is asked for. What the
-    probes ask of the baseline's answers is used by `(probes)`.
+    probes ask of the baseline's answers is used by `(probes)`, what a judge of pairs is asked of two
+    systems, or of one and the baseline, by `(pairs)`.
 
     Parameters
     ----------
@@ -47,9 +52,11 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
     recorded = {key: cassettes.read(key) for key in keys}
     repeats = max((repeat for _, entries in recorded.values() for repeat, _ in entries), default=1)
     used: dict[str, list[str]] = {key: [] for key in keys}
+    answers = []
     for system in suite_systems(golden):
         replay = Cassettes(cassettes.folder)
         outputs = run(golden, system, repeats=repeats, progress="none", cassettes=replay)
+        answers.append(outputs)
         # Nothing follows from a verdict: one that is missing hides no request.
         verdicts = Cassettes(cassettes.folder)
         judge_outputs(golden, outputs, cassettes=verdicts)
@@ -59,6 +66,8 @@ def cassettes_frame(golden: GoldenSet, cassettes: Cassettes) -> pd.DataFrame:
         cassettes.misses.extend(miss for miss in replay.misses if miss.kind == "request")
     for key in _used_by_probes(golden, cassettes.folder) & used.keys():
         used[key].append("(probes)")
+    for key in _used_by_pairs(golden, answers, cassettes.folder) & used.keys():
+        used[key].append("(pairs)")
     frame = pd.DataFrame(
         {
             "key": keys,
@@ -80,4 +89,14 @@ def _used_by_probes(golden: GoldenSet, folder: Path) -> set[str]:
         probe_judges(golden, probed, probed_judges(golden), load_probes(golden), cassettes=replay)
     except NothingToProbeError:
         return set()
+    return replay.used
+
+
+def _used_by_pairs(golden: GoldenSet, answers: Sequence[pd.DataFrame], folder: Path) -> set[str]:
+    replay = Cassettes(folder)
+    baseline = None if golden.folder is None else read_baseline(golden)
+    sides = [*answers, *([] if baseline is None else [baseline.outputs])]
+    judge = judge_of_pairs(golden)
+    for one, other in combinations(sides, 2):
+        judge_pairs(golden, one, other, judge, cassettes=replay)
     return replay.used

@@ -31,13 +31,16 @@ if TYPE_CHECKING:
     from evalnb.stats.sign_flip import SignFlip
     from evalnb.transport import Upstream
 
-__all__ = ["POINTS", "judge_pairs", "pair_statistics", "preference_test"]
+__all__ = ["POINTS", "SAME_ANSWER", "judge_pairs", "pair_statistics", "preference_test"]
 
 _AB = {"first": "a", "second": "b", "tie": "tie"}
 _BA = {"first": "b", "second": "a", "tie": "tie"}
+SAME_ANSWER = "the same answer: nobody was asked"
+"""Stands for a judge's reason where there was nothing to judge."""
+
 _SAME = {
     **{"verdict_ab": "tie", "verdict_ba": "tie", "winner": "tie", "order_dependent": False},
-    **{name: "the same answer: nobody was asked" for name in ("reason_ab", "reason_ba")},
+    **{name: SAME_ANSWER for name in ("reason_ab", "reason_ba")},
     "cost_usd": 0.0,
 }
 POINTS = {"a": 1.0, "tie": 0.5, "b": 0.0}

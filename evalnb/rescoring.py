@@ -13,6 +13,7 @@ from evalnb.evaluation import decided_run
 from evalnb.journal import JOURNAL, Journal
 from evalnb.judges import load_judge, suite_judges
 from evalnb.judging import Judging, ask_all, batches_of
+from evalnb.pairwise_rule import pairs_with_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +99,9 @@ def rescore(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
         )
+        pairs = pairs_with_baseline(
+            golden, run.outputs, FULL, cassettes, upstream=upstream, concurrency=concurrency
+        )
     about = {
         **{name: run.manifest.get(name) for name in _KEPT},
         "run_id": run_id,
@@ -108,7 +112,13 @@ def rescore(
         "started_at": started.isoformat(timespec="seconds"),
     }
     return decided_run(
-        golden, run.outputs.assign(run_id=run_id), judging, cassettes, about, as_of=as_of
+        golden,
+        run.outputs.assign(run_id=run_id),
+        judging,
+        cassettes,
+        about,
+        as_of=as_of,
+        pairs=pairs,
     )
 
 

@@ -15,6 +15,7 @@ from evalnb.frames import (
     DECISION,
     MISSES,
     OUTPUTS,
+    PAIRS,
     RESULTS,
     SCORES,
     SLICES,
@@ -118,6 +119,8 @@ def write_run(folder: Path, run: Run) -> None:
     _write_lines(folder / "scores.jsonl", records["scores"])
     if len(run.verdicts):
         _write_lines(folder / "verdicts.jsonl", to_records(run.verdicts))
+    if len(run.pairs):
+        _write_lines(folder / "pairs.jsonl", to_records(run.pairs))
     count_look(folder, run, "totals")
     _write_reports(folder, run, records)
     _write_json(folder / "report.json", _report(run, records))
@@ -316,6 +319,7 @@ def read_run(folder: Path) -> Run:
         outcome=report["outcome"],
         exit_code=report["exit_code"],
         verdicts=read_verdicts(folder),
+        pairs=_read_optional(folder / "pairs.jsonl", PAIRS),
     )
 
 
@@ -327,8 +331,11 @@ def read_verdicts(folder: Path) -> pd.DataFrame:
     InputError
         If the file is damaged.
     """
-    path = folder / "verdicts.jsonl"
-    return _read_lines(path, VERDICTS) if path.exists() else VERDICTS.empty()
+    return _read_optional(folder / "verdicts.jsonl", VERDICTS)
+
+
+def _read_optional(path: Path, schema: FrameSchema) -> pd.DataFrame:
+    return _read_lines(path, schema) if path.exists() else schema.empty()
 
 
 def _check_manifest(manifest: Any) -> None:

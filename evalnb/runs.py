@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evalnb.frames import VERDICTS
+from evalnb.frames import PAIRS, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Run:
     Attributes
     ----------
     manifest : golden version, system, models, versions and the like, as in `run.json`
-    outputs, scores, results, slices, decision, misses, verdicts : frames as in `evalnb.frames`
+    outputs, scores, results, slices, decision, misses, verdicts, pairs : frames as in `evalnb.frames`
     outcome : pass, fail or inconclusive
     exit_code : 0 pass, 1 blocked, 2 inconclusive, 3 cassette miss
     golden, baseline : what it ran and was compared with, for the reports; None in a run that was
@@ -42,5 +42,6 @@ class Run:
     outcome: str
     exit_code: int
     verdicts: pd.DataFrame = field(default_factory=VERDICTS.empty)
+    pairs: pd.DataFrame = field(default_factory=PAIRS.empty)
     golden: GoldenSet | None = field(default=None, repr=False, compare=False)
     baseline: Baseline | None = field(default=None, repr=False, compare=False)

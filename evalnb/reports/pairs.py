@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalnb.frames import to_records
-from evalnb.pairs import pair_statistics, preference_test
+from evalnb.pairs import SAME_ANSWER, pair_statistics, preference_test
 from evalnb.reports.numbers import count, difference, interval, p_value, rate, tokens
 from evalnb.reports.text import listing, one_line
 from evalnb.reports.views import words
@@ -69,14 +69,20 @@ def preference_sentence(pairs: pd.DataFrame, a: str, b: str) -> str:
     if len(missing):
         reasons = listing([_missing(str(why), n) for why, n in missing.value_counts().items()])
         unknown = f" {count(len(missing), 'pair')} without a verdict: {reasons}."
-    if not wins["n"]:
-        return f"Which answers a judge finds better is not known.{unknown}"
+    same = int(pairs["reason_ab"].eq(SAME_ANSWER).sum())
+    if len(missing) and wins["n"] == same:
+        alike = f" {count(same, 'pair')} are the same answer." if same else ""
+        return f"Which answers a judge finds better is not known.{unknown}{alike}"
     p = preference_test(pairs).p_two_sided
     said = f"No preference of the judge between {a} and {b} is shown"
     if p <= _LEVEL:
         said = f"The judge prefers {a if wins['estimate'] > 0.5 else b}"
     ties = pairs["winner"].eq("tie").sum()
     conflicts = round(depends["estimate"] * depends["n"])
+    if len(missing):
+        won = wins["estimate"] * wins["n"]
+        bounds = (rate((won + more) / len(pairs)) for more in (0, len(missing)))
+        unknown += " If {1} had lost or won them all, {0}.".format(" to ".join(bounds), a)
     return (
         f"{said}: {a} wins {_figure(wins)} of {count(wins['n'], 'pair')}, ties as half, "
         f"{p_value(p)}; {count(ties, 'tie')}, {conflicts:,} of them since the verdict depends on "

@@ -16,6 +16,7 @@ __all__ = [
     "FLOORS",
     "LIMITS",
     "MARGIN",
+    "PAIRWISE",
     "PHRASES",
     "POWER",
     "RATIOS",
@@ -44,6 +45,9 @@ RATIOS = 0.005
 
 CASES = 0.01
 """The part of `SCORES` for single cases, where there are repeats enough to tell one from chance."""
+
+PAIRWISE = 0.01
+"""The part of `SCORES` for a judge's preference for the baseline's answers, in suites that ask one."""
 
 EARLY_SCORES = 0.01
 """The part of `SCORES` for stopping a live run early: its e-value must reach 1/0.01 = 100."""
