@@ -11,8 +11,8 @@ from evalnb.cassettes import Cassettes, bind
 from evalnb.control import RunControl
 from evalnb.errors import EvalnbError, InputError
 from evalnb.frames import METRICS, PAIRS, to_records
-from evalnb.judges import load_pairwise_judge
 from evalnb.jsontext import same_json
+from evalnb.judges import load_pairwise_judge
 from evalnb.judging import ask
 from evalnb.pace import Pace
 from evalnb.runner import model_access, run_sync, upstream_of
@@ -39,8 +39,8 @@ SAME_ANSWER = "the same answer: nobody was asked"
 """Stands for a judge's reason where there was nothing to judge."""
 
 _SAME = {
-    **{"verdict_ab": "tie", "verdict_ba": "tie", "winner": "tie", "order_dependent": False},
-    **{name: SAME_ANSWER for name in ("reason_ab", "reason_ba")},
+    "verdict_ab": "tie", "verdict_ba": "tie", "winner": "tie", "order_dependent": False,
+    **dict.fromkeys(("reason_ab", "reason_ba"), SAME_ANSWER),
     "cost_usd": 0.0,
 }
 POINTS = {"a": 1.0, "tie": 0.5, "b": 0.0}

@@ -189,9 +189,9 @@ def test_answers_side_by_side_are_marked_and_escaped() -> None:
 
 def test_the_suite_is_found_by_a_prompt_file_or_has_to_be_given() -> None:
     prompt = f"{SUPPORT}/systems/v1.toml"
-    assert suite_of("v2", prompt).settings.name == "support"
-    with pytest.raises(InputError, match="neither 'v1' nor 'v2' says which suite they are of"):
-        suite_of("v1", "v2")
+    assert suite_of(["v2", prompt]).settings.name == "support"
+    with pytest.raises(InputError, match="none of 'v1', 'v2' says which suite they are of"):
+        suite_of(["v1", "v2"])
 
 
 def test_the_command_says_it_in_words() -> None:
