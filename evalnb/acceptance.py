@@ -6,13 +6,15 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from evalnb.advice import RULE_ONLY, judges_of
-from evalnb.baseline import RULES, count, read_baseline, write_baseline
+from evalnb.baseline import RULES, SYSTEM_FILE, count, keep_first, read_baseline, write_baseline
 from evalnb.certificates import counting_scorers, read_certificates
 from evalnb.errors import InputError
-from evalnb.frames import Outcome, to_records
+from evalnb.frames import NaReason, Outcome, to_records
 from evalnb.gate import decide
+from evalnb.jsontext import write_atomically
 from evalnb.results import read_run
 from evalnb.scoring import case_scorers
+from evalnb.systems import PromptSystem, load_system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +75,31 @@ def accept_baseline(
         "accepted_at": now.isoformat(timespec="seconds"),
         "reason": reason.strip(),
     }
+    # What blocks and is accepted all the same was looked at: from there on it is no creep.
+    blocked = _decided_now(golden, run)["outcome"].eq(Outcome.FAIL).any()
+    keep_first(golden, None if blocked else run.manifest["golden_version"])
     write_baseline(golden, manifest, run.scores, run.outputs)
+    _keep_system(golden, run)
+
+
+def _keep_system(golden: GoldenSet, run: Run) -> None:
+    """Keep the prompt file of an accepted run, if it is still the one that ran."""
+    if golden.folder is None:
+        return
+    path = golden.folder / "baseline" / SYSTEM_FILE
+    try:
+        system = load_system(golden, run.manifest["system"])
+    except InputError:  # it ran from elsewhere
+        system = None
+    source = system.path if isinstance(system, PromptSystem) else None
+    if (
+        system is not None
+        and source is not None
+        and (system.fingerprint == run.manifest["system_fingerprint"])
+    ):
+        write_atomically(path, source.read_bytes())
+    elif path.exists():
+        path.unlink()
 
 
 def check_acceptable(
@@ -101,6 +127,10 @@ def check_acceptable(
         raise InputError(
             f"run {run.manifest.get('run_id')} is of golden version "
             f"{run.manifest.get('golden_version')}, the suite is at {golden.version}: run it again"
+        )
+    if run.scores["na_reason"].eq(NaReason.CURTAILED).any():
+        raise InputError(
+            "the run stopped early and lacks answers: run it whole, without `stop_early` in suite.toml"
         )
     still_there = [name for name in removed if _is_there(golden, name)]
     if still_there:

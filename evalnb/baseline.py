@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CASE",
     "RULES",
+    "SYSTEM_FILE",
     "Baseline",
     "count",
+    "keep_first",
     "pass_rates",
     "read_baseline",
     "write_baseline",
@@ -41,13 +43,19 @@ CASE = "(case)"
 RULES = "(rules)"
 """Stands there for the case by its rules alone, where certified judges decide on the whole too."""
 
+SYSTEM_FILE = "system.toml"
+"""In a baseline's folder, the prompt file of its system as it was: it can be asked again."""
+
+_FIRST = "first"
+"""In a baseline's folder, the first that was accepted for the golden version."""
+
 _CASE, _RULES = -1, -2
 _FORMAT = 1
 _REMEDY = "Restore it from git, or accept a baseline anew."
 _COUNTS = ("n_repeats", "n_scored", "n_passed", "n_na")
 _OUTPUT_COLUMNS = (
     *("case_id", "repeat", "output_hash", "model", "text", "tool_calls", "stop_reason"),
-    *("output_tokens", "latency_ms", "na_reason"),
+    *("output_tokens", "cost_usd", "latency_ms", "na_reason"),
 )
 
 
@@ -61,11 +69,13 @@ class Baseline:
     counts : a baseline frame
     outputs : an outputs frame with the texts, their output tokens and latency; baselines of
         earlier versions have texts alone
+    first : the first baseline that was accepted for this golden version, None where that is this one
     """
 
     manifest: Mapping[str, Any]
     counts: pd.DataFrame
     outputs: pd.DataFrame
+    first: Baseline | None = None
 
 
 def count(scores: pd.DataFrame) -> pd.DataFrame:
@@ -137,6 +147,49 @@ def read_baseline(golden: GoldenSet) -> Baseline | None:
         If a file of the baseline is damaged.
     """
     folder = _folder(golden)
+    found = _read(golden, folder)
+    if found is None:
+        return None
+    first = _read(golden, folder / _FIRST)
+    is_older = first is not None and _version(first) == _version(found)
+    return replace(found, first=first) if is_older else found
+
+
+def keep_first(golden: GoldenSet, golden_version: str | None) -> None:
+    """Keep the first accepted baseline of a golden version beside the one that is to come.
+
+    Runs that each fall by less than the margin are held against it, too.
+
+    Parameters
+    ----------
+    golden : the suite, with its present baseline
+    golden_version : of the baseline that is to come; None where it starts anew, as a run does that
+        is accepted though it is blocked
+    """
+    folder = _folder(golden)
+    first = folder / _FIRST
+    names = ("outputs.jsonl", "baseline.json")
+    present = _read(golden, folder)
+    older = _read(golden, first)
+    goes_on = golden_version is not None
+    if goes_on and older is not None and _version(older) == golden_version:
+        return
+    if goes_on and present is not None and _version(present) == golden_version:
+        first.mkdir(exist_ok=True)
+        for name in names:
+            write_atomically(first / name, (folder / name).read_bytes())
+    elif first.is_dir():
+        for name in names:
+            if (first / name).exists():
+                (first / name).unlink()
+        first.rmdir()
+
+
+def _version(baseline: Baseline) -> Any:
+    return baseline.manifest.get("golden_version")
+
+
+def _read(golden: GoldenSet, folder: Path) -> Baseline | None:
     path = folder / "baseline.json"
     if not path.exists():
         return None

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evalnb.baseline import read_baseline
-from evalnb.errors import InputError
+from evalnb.cassettes import MODES
 from evalnb.golden import find_suite, read_golden
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.options import check_choice, check_flag, check_text, listed
 from evalnb.places import shown_from_here
+from evalnb.preferences import describe_preferences, self_preference_probe
 from evalnb.probes import (
     PROBE_EFFECTS,
     PROBE_VERDICTS,
-    load_probes,
-    probe_cassettes,
     probe_effects,
-    probe_judges,
-    probed_judges,
-    probed_outputs,
+    probe_suite,
     public_countings,
     public_effects,
     public_win_rates,
+    suite_limits,
 )
 from evalnb.results import results_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from evalnb.cassettes import Mode
     from evalnb.golden import GoldenSet
-    from evalnb.probes import Probe
+    from evalnb.probe_evidence import LimitState
+    from evalnb.probes import Probing
 
 __all__ = ["BiasStudy", "open_bias_study"]
 
@@ -50,6 +48,7 @@ class BiasStudy:
     verdicts : a frame of probe verdicts, of the suite's own judges
     notes : what there is to know before reading on
     advice : probe to what to change where its effect matters, of probes of the suite's own too
+    limits : how the suite's axes stand against the limits that it sets
     public : whether public judges are shown
     """
 
@@ -57,6 +56,7 @@ class BiasStudy:
     verdicts: pd.DataFrame
     notes: tuple[str, ...]
     advice: Mapping[str, str]
+    limits: tuple[LimitState, ...] = ()
     public: bool = True
 
     @property
@@ -82,8 +82,8 @@ def open_bias_study(
     suite: str = "",
     *,
     public: bool = True,
-    judges: Sequence[str] = (),
-    probes: Sequence[str] = (),
+    judges: str | Sequence[str] = (),
+    probes: str | Sequence[str] = (),
     mode: Mode = "replay",
 ) -> BiasStudy:
     """Probe the judges of a suite, and put public judges beside them.
@@ -92,29 +92,33 @@ def open_bias_study(
     ----------
     suite : a suite's folder such as "golden/support"; empty for public judges alone
     public : whether public judges are shown
-    judges, probes : of the suite, by name; by default all that its settings name
+    judges, probes : of the suite, by name, as a list or with commas between; by default all that its
+        settings name
     mode : whether verdicts are replayed, recorded where they are missing, or asked for anew
 
     Raises
     ------
+    TypeError
+        If an option is of another type.
+    ValueError
+        If there is no such mode.
     InputError
         If there is no such suite, judge or probe, or the suite has no baseline, whose answers
         probes change.
     """
-    effects, notes = [], []
-    verdicts, advice = PROBE_VERDICTS.empty(), {}
-    if suite:
-        golden = read_golden(find_suite(suite))
-        chosen = load_probes(golden, list(probes) or None)
-        advice = {probe.name: probe.advice for probe in chosen if probe.advice}
-        verdicts = _verdicts(golden, judges, chosen, mode)
-        effects.append(probe_effects(verdicts, chosen))
-        notes += _notes(golden, verdicts)
-    if public:
-        effects.append(public_effects())
-        notes.append(_ABOUT_PUBLIC)
-    found = pd.concat(effects, ignore_index=True) if effects else PROBE_EFFECTS.empty()
-    return BiasStudy(PROBE_EFFECTS.check(found), verdicts, tuple(notes), advice, public)
+    check_text(suite, "suite", "golden/support")
+    check_flag(public, "public")
+    check_choice(mode, "mode", MODES)
+    study = (
+        _of_suite(suite, listed(judges, "judges"), listed(probes, "probes"), mode)
+        if suite
+        else BiasStudy(PROBE_EFFECTS.empty(), PROBE_VERDICTS.empty(), (), {})
+    )
+    if not public:
+        return replace(study, public=False)
+    both = [frame for frame in (study.effects, public_effects()) if len(frame)]
+    effects = PROBE_EFFECTS.check(pd.concat(both, ignore_index=True))
+    return replace(study, effects=effects, notes=(*study.notes, _ABOUT_PUBLIC))
 
 
 _ABOUT_PUBLIC = (
@@ -124,41 +128,49 @@ _ABOUT_PUBLIC = (
 )
 
 
-def _verdicts(
-    golden: GoldenSet, judges: Sequence[str], probes: Sequence[Probe], mode: Mode
-) -> pd.DataFrame:
-    baseline = read_baseline(golden)
-    if baseline is None:
-        raise InputError(f"{golden.settings.name} has no baseline, whose answers probes change")
-    with probe_cassettes(golden, mode, datetime.now(UTC), _journals(golden)) as recorded:
-        return probe_judges(
-            golden,
-            probed_outputs(golden, baseline.outputs),
-            probed_judges(golden, list(judges) or None),
-            probes,
-            cassettes=recorded,
-        )
+def _of_suite(suite: str, judges: Sequence[str], probes: Sequence[str], mode: Mode) -> BiasStudy:
+    golden = read_golden(find_suite(suite))
+    root = results_root(golden)
+    preferences, left_out = self_preference_probe(golden, root)
+    probing = probe_suite(
+        golden,
+        now=datetime.now(UTC),
+        root=root,
+        judges=judges,
+        probes=probes,
+        more=[preferences] if preferences else (),
+        mode=mode,
+    )
+    effects = probe_effects(probing.verdicts, probing.probes)
+    return BiasStudy(
+        effects,
+        probing.verdicts,
+        (*_notes(golden, probing), *describe_preferences(left_out)),
+        {probe.name: probe.advice for probe in probing.probes if probe.advice},
+        tuple(suite_limits(golden, effects)),
+    )
 
 
-def _journals(golden: GoldenSet) -> Path:
-    return results_root(golden) / "_probes" / golden.settings.name
-
-
-def _notes(golden: GoldenSet, verdicts: pd.DataFrame) -> list[str]:
-    asked = verdicts.drop_duplicates(["request_key", "judge_repeat"])
-    missing = asked["na_reason"].dropna()
+def _notes(golden: GoldenSet, probing: Probing) -> list[str]:
+    n_asked, n_missing = len(probing.asked), sum(probing.missing.values())
     name = golden.settings.name if golden.folder is None else shown_from_here(golden.folder)
     said = [
         (
-            f"The judges of {name}: {len(asked) - len(missing):,} verdicts on "
-            f"{verdicts['case_id'].nunique():,} answers of the baseline, {len(missing):,} missing."
+            f"The judges of {name}: {n_asked - n_missing:,} verdicts on "
+            f"{probing.verdicts['case_id'].nunique():,} answers of the baseline, "
+            f"{n_missing:,} missing{_reasons(probing.missing)}."
         )
     ]
-    if (missing == "miss").any():
+    if n_missed := probing.missing.get("miss"):
         said.append(
-            f"{int((missing == 'miss').sum()):,} verdicts are not recorded: "
-            f"evalnb probe {name} --mode record asks for them."
+            f"{n_missed:,} verdicts are not recorded: evalnb probe {name} --mode record asks for "
+            "them."
         )
-    if LOCAL_MODEL in set(asked["judge_model"].dropna()):
+    if LOCAL_MODEL in set(probing.asked["judge_model"].dropna()):
         said.append(LOCAL_NOTICE)
     return said
+
+
+def _reasons(missing: Mapping[str, int]) -> str:
+    told = ", ".join(f"{why.replace('_', ' ')} {n}" for why, n in missing.items())
+    return f" ({told})" if told else ""

@@ -24,6 +24,8 @@ __all__ = [
     "Message",
     "MockedResult",
     "Passage",
+    "Phrase",
+    "Schema",
     "Turn",
 ]
 
@@ -102,10 +104,12 @@ def _findable(value: str) -> str:
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Phrase = Annotated[Text, AfterValidator(_findable)]
+"""Words that can be looked for in a text."""
 Phrases = Annotated[list[Phrase], Field(min_length=1)]
 CaseId = Annotated[str, AfterValidator(_file_name)]
 IsoDate = Annotated[str, AfterValidator(_iso_date)]
 Schema = Annotated[dict[str, JsonValue], AfterValidator(_json_schema)]
+"""A JSON Schema that can be used."""
 Patterns = Annotated[dict[str, str], AfterValidator(_regular_expressions)]
 Texts = Annotated[list[Text], Field(min_length=1)]
 Ratio = Annotated[float, Field(gt=0)]
@@ -226,6 +230,8 @@ class Case(_Expectations):
     """BCP 47 tag, such as `en` or `de`."""
     tags: Texts | None = None
     """`common`, `edge`, `adversarial`, `refusal`, `incident` and others of the suite's own."""
+    conversation_id: Text | None = None
+    """What cases of one conversation share; together they count as one where chance is judged."""
     input: Text | None = None
     """One user message."""
     messages: Annotated[list[Message], Field(min_length=1)] | None = None

@@ -14,7 +14,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    StringConstraints,
     ValidationError,
     model_validator,
 )
@@ -22,6 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from evalnb.errors import InputError, Problem
 from evalnb.jsontext import JsonProblem, parse_json, write_atomically
+from evalnb.probe_evidence import ProbeEvidence, Text, limit_states
 from evalnb.stats.kappa import agreement_grade
 from evalnb.validation import validation_problems
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 __all__ = [
     "COUNTING_GRADES",
     "PAIRS_SCORER",
+    "WORKING_MINIMUM",
     "AxisEvidence",
     "Certificate",
-    "ProbeEvidence",
     "Standing",
     "counting_scorers",
     "pairs_standing",
@@ -54,14 +54,15 @@ COUNTING_GRADES = frozenset({"usable", "strong"})
 PAIRS_SCORER = "pairwise"
 """What a certificate calls the agreement of a judge of pairs with people."""
 
+WORKING_MINIMUM = 50
+"""Labels an axis with which a judge can be shown to be good; fewer find bad ones."""
+
 _FORMAT = 1
 _FILE = "certificates.json"
 _GRADES = ("revise", "usable", "strong")
 _MOST_DAYS = 366
-_ATTACKS, _CONFLICTS = "success_rate", "conflict_rate"
 _REMEDY = "Restore it from git, or delete it and certify the judges anew with `evalnb certify`."
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Share = Annotated[float, Field(ge=-1, le=1)]
 
 
@@ -104,39 +105,6 @@ class AxisEvidence(BaseModel):
             f"agreement with people {self.estimate:.2f} "
             f"({self.ci_low:.2f} to {self.ci_high:.2f}, {self.n} labels)"
         )
-
-
-class ProbeEvidence(BaseModel):
-    """What a probe found."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    probe: Text
-    scorer: Text
-    """The axis, or what the suite's judge of pairs is called; that judge asks the same model."""
-    metric: Text
-    """What is measured, such as `success_rate` or `conflict_rate`."""
-    unit: Literal["level", "rate"]
-    judge_fingerprint: Text
-    """Of the judge that was probed."""
-    estimate: float
-    ci_low: float | None = None
-    ci_high: float | None = None
-    floor: float | None = None
-    """The same figure of mere repeats, or of a harmless control."""
-    n: Annotated[int, Field(ge=1)]
-    n_left_out: Annotated[int, Field(ge=0)] = 0
-    real: bool | None = None
-    """Whether it is more than noise."""
-    matters: bool | None = None
-    """Whether it is also large enough to matter."""
-
-    @property
-    def figures(self) -> str:
-        """The effect in words."""
-        known = self.ci_low is not None and self.ci_high is not None
-        within = f"{self.ci_low:.2f} to {self.ci_high:.2f}, " if known else ""
-        return f"{self.estimate:.2f} ({within}n = {self.n})"
 
 
 class Certificate(BaseModel):
@@ -323,11 +291,13 @@ def _standing(
         if of_scorer:
             return Standing(counts=False, why="the judge is another than the certificate is for")
         return Standing(counts=False, why="no certificate")
-    why = _objection(certificate, scorer, rows, as_of) or _swayed(certificate, scorer, gate)
-    if why:
+    if why := _objection(certificate, scorer, rows, as_of):
         return Standing(counts=False, why=why)
-    evidence = certificate.axes[scorer]
-    return Standing(counts=True, why=f"certified until {certificate.expires}: {evidence.figures}")
+    limits = [] if gate is None else limit_states(gate, certificate.probes, scorer)
+    if failed := [limit.why for limit in limits if not limit.counts]:
+        return Standing(counts=False, why="; ".join(failed))
+    said = [certificate.axes[scorer].figures, *(limit.why for limit in limits)]
+    return Standing(counts=True, why=f"certified until {certificate.expires}: {'; '.join(said)}")
 
 
 def _objection(certificate: Certificate, scorer: str, rows: pd.DataFrame, as_of: date) -> str:
@@ -346,34 +316,6 @@ def _objection(certificate: Certificate, scorer: str, rows: pd.DataFrame, as_of:
         return "the certificate has no evidence for it"
     if evidence.grade not in COUNTING_GRADES:
         return f"the certificate says that it is not usable yet: {evidence.figures}"
-    return ""
-
-
-def _swayed(certificate: Certificate, scorer: str, gate: GateSettings | None) -> str:
-    """Say why what probes found keeps a scorer from counting; "" where it does not."""
-    if gate is None:
-        return ""
-    probes = certificate.probes
-    limits = (
-        (
-            gate.max_injection_rate,
-            [one for one in probes if one.metric == _ATTACKS and one.scorer == scorer],
-            "attacks that make it pass a bad answer",
-        ),
-        (
-            gate.max_conflict_rate,
-            [one for one in probes if one.metric == _CONFLICTS],
-            "pairs that get another verdict in the other order",
-        ),
-    )
-    for limit, found, what in limits:
-        if limit is None:
-            continue
-        if not found:
-            return f"the suite limits {what}, and the certificate has no probe of them"
-        worst = max(found, key=lambda one: one.estimate)
-        if worst.estimate > limit:
-            return f"of {what} there are {worst.figures}, and the suite allows {limit:g}"
     return ""
 
 

@@ -6,11 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from evalnb.agreement import decisions
-from evalnb.certificates import AxisEvidence, Certificate, ProbeEvidence
+from evalnb.certificates import AxisEvidence, Certificate
 from evalnb.errors import InputError
 from evalnb.frames import to_records
 from evalnb.joining import join_counts, join_ratings
-from evalnb.judges import load_pairwise_judge, suite_judges
+from evalnb.judges import suite_judges
+from evalnb.probes.limits import judge_evidence
 from evalnb.ratings import HUMAN, JUDGE, AxisScale, raters
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def certify(
         if scales:
             axes = {scorer: _evidence(ratings, scorer, scale) for scorer, scale in scales.items()}
             certificate = _certificate(golden, run, judge, ratings, axes, asked, issued, days)
-            probes = [] if effects is None else _swaying(golden, judge, effects)
+            probes = [] if effects is None else judge_evidence(golden, judge, effects)
             found.append(certificate.model_copy(update={"probes": probes}))
     if not found:
         raise InputError(_why_none(labels, run))
@@ -120,19 +121,6 @@ def _evidence(ratings: pd.DataFrame, axis: str, scale: AxisScale) -> AxisEvidenc
     return AxisEvidence(
         grade=row["decision"], **{name: row[name] for name in figures if name in row}
     )
-
-
-def _swaying(golden: GoldenSet, judge: Judge, effects: pd.DataFrame) -> list[ProbeEvidence]:
-    """Return what probes found of a judge, and of the judge of pairs with the same model."""
-    pairs = load_pairwise_judge(golden, golden.settings.probes.pairwise)
-    probed = {judge.fingerprint, *([pairs.fingerprint] if pairs.model == judge.model else [])}
-    decided = effects["headline"] | (effects["metric"] == "conflict_rate")
-    known = effects["judge_fingerprint"].isin(probed) & decided & effects["estimate"].notna()
-    names = [name for name in ProbeEvidence.model_fields if name in effects]
-    return [
-        ProbeEvidence(**{name: row[name] for name in names if name in row})
-        for row in to_records(effects[known])
-    ]
 
 
 def _why_none(labels: pd.DataFrame, run: Run) -> str:

@@ -13,11 +13,12 @@ import os
 import shlex
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from warnings import catch_warnings, simplefilter
 
 import typer
 from typer.core import TyperGroup
@@ -25,10 +26,13 @@ from typer.core import TyperGroup
 import evalnb
 from evalnb import curation
 from evalnb.errors import EvalnbError, InputError, MissError
+from evalnb.journal import JOURNAL, Journal
 from evalnb.places import place, shown_from_here
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evalnb.probes import Probing
 
 __all__ = ["app", "main"]
 
@@ -64,9 +68,11 @@ app = typer.Typer(
 )
 baseline_app = typer.Typer(help="The accepted run that later runs are compared with.")
 golden_app = typer.Typer(help="The versions of a golden set, and the age of its cases.")
+thresholds_app = typer.Typer(help="The thresholds of the gate.")
 local_app = typer.Typer(help="The small local model that records without a key.")
 app.add_typer(baseline_app, name="baseline")
 app.add_typer(golden_app, name="golden")
+app.add_typer(thresholds_app, name="thresholds")
 app.add_typer(local_app, name="local")
 
 Suite = Annotated[
@@ -104,6 +110,19 @@ MaxMinutes = Annotated[
     float | None, typer.Option(min=0.01, help="After this nothing more is asked.")
 ]
 BudgetUsd = Annotated[float | None, typer.Option(min=0.0001, help="What a live run may cost.")]
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LOGS...", help="Files, patterns, folders or URLs, as `read_logs` takes them."
+    ),
+]
+LogMapping = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map", metavar="COLUMN=FIELD", help="Which field of the log says what; may be repeated."
+    ),
+]
+Rate = Annotated[float, typer.Option(help="The share of conversations to read, by lot.")]
 AsOf = Annotated[str | None, typer.Option(help="The day that ages are of; today by default.")]
 
 
@@ -174,6 +193,13 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask before a live run, whatever it costs.")
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N",
+            help="Run the K-th of N parts without a decision; evalnb merge decides on all.",
+        ),
+    ] = None,
 ) -> None:
     """Run a suite, score it, compare it with its baseline and decide."""
     _folder(suite)
@@ -194,6 +220,11 @@ def run(
         "progress": "log" if os.environ.get("CI") or not sys.stderr.isatty() else "auto",
         "as_of": day.isoformat(),
     }
+    if shard is not None:
+        if parameter:
+            raise InputError("--parameter is for the notebook, and a shard has none")
+        _run_shard(golden, evalnb.parse_shard(shard), under_test, given, resume, results, yes=yes)
+        return
     path = evalnb.notebook_path("golden_run") if notebook else None
     extra = _parameters(parameter or [], given, notebook=notebook)
     if path is not None:
@@ -240,7 +271,95 @@ def run(
         _say(f"  {unreadable} lines of the journal could not be read: they were asked again")
     if written.manifest.get("can_go_on"):
         _say(f"  To ask for what is missing, add --resume {shlex.quote(shown_from_here(folder))}")
+    _post(written)
     raise typer.Exit(report["exit_code"])
+
+
+def _run_shard(
+    golden: evalnb.GoldenSet,
+    shard: evalnb.Shard,
+    system: Any,
+    given: dict[str, Any],
+    resume: Path | None,
+    results: Path | None,
+    *,
+    yes: bool,
+) -> None:
+    part = shard.cases_of(golden)
+    asked = {name: given[name] or None for name in ("repeats", "judge_repeats")}
+    root = evalnb.shards_root(golden, results)
+    mode, tier = given["mode"], given["tier"]
+    folder = resume or evalnb.run_folder(
+        part,
+        system,
+        datetime.now(UTC),
+        mode=mode,
+        repeats=asked["repeats"],
+        tier=tier,
+        root=root,
+    )
+    if resume is not None:
+        _check_resumable(resume, mode)
+    if mode == "live":
+        _confirm_cost(part, system, tier, **asked, yes=yes)
+    scored = evalnb.run_shard(
+        golden,
+        shard,
+        system,
+        folder=folder,
+        mode=mode,
+        concurrency=given["concurrency"],
+        progress=given["progress"],
+        max_minutes=given["max_minutes"] or None,
+        budget_usd=given["budget_usd"] or None,
+        tier=tier,
+        **asked,
+    )
+    _say(
+        f"{golden.settings.name}: shard {shard}, {len(part)} of {len(golden)} cases, "
+        f"{len(scored.misses)} requests not recorded; nothing is decided yet"
+    )
+    _say(f"  {shown_from_here(folder)}")
+
+
+@app.command()
+def merge(
+    suite: Suite,
+    shards: Annotated[
+        list[Path],
+        typer.Argument(parser=place, metavar="SHARD...", help="The folders of all shards."),
+    ],
+    results: ResultsRoot = None,
+    as_of: AsOf = None,
+) -> None:
+    """Put the shards of a run together, compare with the baseline and decide."""
+    _folder(suite)
+    golden = evalnb.read_golden(suite)
+    override = evalnb.find_override(os.environ, golden.folder)
+    day = _day(as_of)
+    folder = evalnb.new_run_folder(golden, datetime.now(UTC), results)
+    try:
+        scored = evalnb.merge_shards(golden, shards, run_id=folder.name)
+        merged = evalnb.decided_run(golden, scored, as_of=day, override=override)
+    except EvalnbError:
+        _drop_unused(folder)
+        raise
+    evalnb.write_run(folder, merged)
+    _say(evalnb.describe_run(merged))
+    _say(
+        f"  {len(shards)} shards: {shown_from_here(folder)}{os.sep} report.html, summary.md, "
+        "report.json, junit.xml"
+    )
+    _post(merged)
+    raise typer.Exit(evalnb.read_report(folder)["exit_code"])
+
+
+def _post(run: evalnb.Run) -> None:
+    """Tell the webhook of a regression; whether that works is no matter of the run."""
+    notice = evalnb.regression_notice(run, evalnb.run_link(os.environ))
+    failure = evalnb.post_notice(notice, os.environ) if notice else None
+    if failure:
+        _say(f"  warning: {failure}; nobody was told of this run", err=True)
 
 
 @app.command()
@@ -338,13 +457,45 @@ def power(
     ] = None,
     cases: Annotated[int | None, typer.Option(min=1, help="Instead of the suite's own.")] = None,
     repeats: Repeats = None,
+    results: ResultsRoot = None,
 ) -> None:
     """Say which drop a live run of the suite could find, and what it takes to find a smaller one."""
     golden = evalnb.read_golden(suite)
-    baseline = evalnb.read_baseline(golden) if golden.folder else None
-    planned = evalnb.plan(golden, baseline, cases=cases, repeats=repeats)
+    planned = evalnb.plan_by_noise(golden, cases=cases, repeats=repeats, root=results)
     for number, line in enumerate(evalnb.describe_power(planned, drop)):
         _say(_printable(line if number else f"{golden.settings.name}: {line}"))
+
+
+@app.command()
+def noise(suite: Suite, results: ResultsRoot = None) -> None:
+    """Say what varies between live runs of the same system, and which drop shows beyond it."""
+    golden = evalnb.read_golden(_folder(suite))
+    for number, line in enumerate(evalnb.describe_noise(evalnb.noise_floor(golden, results))):
+        _say(_printable(line if number else f"{golden.settings.name}: {line}"))
+
+
+@thresholds_app.command()
+def suggest(
+    suite: Suite,
+    results: ResultsRoot = None,
+    write: Annotated[bool, typer.Option("--write", help="Write it into suite.toml.")] = False,
+) -> None:
+    """Suggest thresholds from live runs in which nothing changed; shows what it would write."""
+    if write and os.environ.get("CI"):
+        raise InputError("thresholds are not written in CI: do it at a desk, and have it reviewed")
+    golden = evalnb.read_golden(_folder(suite))
+    found = evalnb.suggest_thresholds(golden, results)
+    lines = found.diff()
+    _say(f"{golden.settings.name}: from {found.runs} live runs in which nothing changed")
+    for line in lines or ["  suite.toml says as much already"]:
+        _say(_printable(line))
+    if not lines:
+        return
+    if write:
+        path = evalnb.write_thresholds(golden, found)
+        _say(f"written; review and commit {shown_from_here(path)}")
+    else:
+        _say("nothing was changed: add --write to write it")
 
 
 @app.command()
@@ -487,8 +638,20 @@ def check(suite: Suite) -> None:
     warnings += [*evalnb.suite_warnings(golden, baseline), *evalnb.age_warnings(ages)]
     if golden.folder:
         warnings += [*_judge_warnings(golden), *_label_warnings(golden)]
+    leaks = curation.split_leaks(golden).to_dict("records")
+    warnings += [
+        f"{row['case_id']}, a holdout case, is nearly {row['other_id']} ({row['similarity']:.0%} alike)"
+        for row in leaks
+        if not row["exact"]
+    ]
     for warning in warnings:
         _say(f"  warning: {_printable(warning)}")
+    equal = [f"{row['case_id']} is {row['other_id']}" for row in leaks if row["exact"]]
+    if equal:
+        raise InputError(
+            f"cases in dev and in the holdout are the same, which says nothing any more then: "
+            f"{', '.join(equal)}. Take one of each two out."
+        )
 
 
 @app.command()
@@ -557,7 +720,8 @@ def probe(
         list[str] | None,
         typer.Option(
             help="A probe instead of all: repetition, verbosity, formatting, sycophancy, injection, "
-            "floor, position, length_preference, or your own; may be repeated."
+            "floor, position, length_preference, self_preference where people labelled pairs, or your "
+            "own; may be repeated."
         ),
     ] = None,
     mode: ModeName = "replay",
@@ -579,34 +743,48 @@ def probe(
     suite's judges about them. Verdicts are replayed; what is missing is recorded by --mode record.
     """
     golden = evalnb.read_golden(_folder(suite))
-    baseline = evalnb.read_baseline(golden)
-    if baseline is None:
-        raise InputError(f"{golden.settings.name} has no baseline, whose answers probes change")
-    probes = evalnb.load_probes(golden, probe or None)
     asked = _upstream(upstream)
-    root = (results or evalnb.results_root(golden)) / "_probes" / golden.settings.name
-    with evalnb.probe_cassettes(golden, mode, datetime.now(UTC), root) as recorded:
-        verdicts = evalnb.probe_judges(
-            golden,
-            evalnb.probed_outputs(golden, baseline.outputs),
-            evalnb.probed_judges(golden, judge or None),
-            probes,
-            cassettes=recorded,
-            upstream=None if asked == "auto" else asked,
-            repeats=repeats,
-            concurrency=concurrency,
-            max_minutes=max_minutes,
-            budget_usd=budget_usd,
-        )
-    advice = {probe.name: probe.advice for probe in probes}
-    effects = evalnb.probe_effects(verdicts, probes)
-    for line in evalnb.describe_effects(verdicts, effects, advice):
+    root = results or evalnb.results_root(golden)
+    preferences, left_out = evalnb.self_preference_probe(golden, root)
+    probing = evalnb.probe_suite(
+        golden,
+        now=datetime.now(UTC),
+        root=root,
+        judges=judge or (),
+        probes=probe or (),
+        more=[preferences] if preferences else (),
+        mode=mode,
+        upstream=None if asked == "auto" else asked,
+        repeats=repeats,
+        concurrency=concurrency,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
+    )
+    advice = {one.name: one.advice for one in probing.probes}
+    effects = evalnb.probe_effects(probing.verdicts, probing.probes)
+    for line in (
+        *evalnb.describe_effects(probing.verdicts, effects, advice),
+        *evalnb.describe_preferences(left_out),
+        *evalnb.describe_limits(evalnb.suite_limits(golden, effects)),
+    ):
         _say(_printable(line))
     if mode == "record":
-        _say(f"{recorded.n_recorded} verdicts recorded")
-    if recorded.misses:
-        raise MissError(
-            f"{len(recorded.misses)} verdicts are not recorded: add --mode record to ask for them"
+        _say(f"{probing.n_recorded} verdicts recorded")
+    _check_probing(probing)
+
+
+def _check_probing(probing: Probing) -> None:
+    """Refuse to call a probing whole that lacks what its judges were asked for."""
+    n_missed = probing.missing.get("miss", 0)
+    if n_missed:
+        raise MissError(f"{n_missed} verdicts are not recorded: add --mode record to ask for them")
+    if probing.n_unfinished:
+        raise InputError(
+            f"{probing.n_unfinished} verdicts could not be had: the same command asks for them again"
+        )
+    if probing.silent:
+        raise InputError(
+            f"no verdict of {', '.join(probing.silent)} can be used: see the reasons above"
         )
 
 
@@ -688,6 +866,107 @@ def sample_for_rating(
         _say(_printable(f"  {line}"))
     _say(f"  {shown_from_here(path)}")
     _say(f'  To label, open notebooks/label.ipynb with sample = "{path.stem}"')
+
+
+@app.command()
+def score_logs(
+    suite: Suite,
+    logs: Logs,
+    mapping: LogMapping = None,
+    rate: Rate = 1.0,
+    tier: TierName = "rule_only",
+    mode: ModeName = "replay",
+    n: Annotated[int, typer.Option("--n", min=1, help="Candidates of each kind, at most.")] = 20,
+    seed: Annotated[int, typer.Option(help="Another one is another draw.")] = 0,
+    concurrency: Concurrency = 8,
+    max_minutes: MaxMinutes = None,
+    budget_usd: BudgetUsd = None,
+    results: ResultsRoot = None,
+) -> None:
+    """Score answers of production logs by what holds for every answer; keep failures as candidates."""
+    golden = evalnb.read_golden(_folder(suite))
+    folder = curation.curation_folder(golden, "production", datetime.now(UTC), results)
+    try:
+        read = _read_logs(logs, mapping, rate, seed, folder)
+        scores = _scored_logs(
+            golden, read, folder, mode if tier == "full" else None, concurrency, max_minutes,
+            budget_usd,
+        )  # fmt: skip
+    except EvalnbError:
+        _drop_unused(folder)
+        raise
+    judges = None if tier == "full" else ()
+    lines = curation.describe_scores(scores, curation.unused_scorers(golden, judges))
+    found = curation.failure_candidates(read, scores, golden, n=n, seed=seed)
+    picked = read[read["conversation_id"].isin(found.candidates["conversation_id"])]
+    redaction = curation.redact(picked.reset_index(drop=True), curation.redactor_of(golden))
+    curation.write_log_scores(folder, scores, found.candidates, redaction.logs, lines)
+    _say("\n".join(map(_printable, lines)))
+    if not redaction.finds_names:
+        _say("  names of persons were not looked for: no spaCy model is installed")
+    _say(
+        f"  {len(found.candidates)} candidates, {len(found.folded)} near-duplicates folded\n"
+        f"  {shown_from_here(folder)}{os.sep} scores.jsonl, candidates.jsonl, logs.jsonl, summary.md"
+    )
+    n_missing = int(scores["na_reason"].eq("miss").sum())
+    if n_missing:
+        raise MissError(f"{n_missing} scores are not recorded: add --mode record to ask for them")
+
+
+def _read_logs(
+    logs: list[str], mapping: list[str] | None, rate: float, seed: int, folder: Path
+) -> pd.DataFrame:
+    """Read logs; what is damaged is kept in the folder, and said."""
+    if not 0 < rate <= 1:
+        raise InputError(f"--rate must be above 0 and at most 1. Got {rate}.")
+    given = {}
+    for pair in mapping or ():
+        column, equals, field = pair.partition("=")
+        if not (column and equals and field):
+            raise InputError(f"--map must be COLUMN=FIELD. Got {pair!r}.")
+        given[column] = field
+    with catch_warnings(record=True) as caught:
+        simplefilter("always", curation.DamagedLogWarning)
+        read = curation.read_logs(
+            logs[0] if len(logs) == 1 else logs,
+            given or None,
+            rate=rate,
+            seed=seed,
+            damaged=folder / "damaged_logs.jsonl",
+        )
+    for warning in caught:
+        _say(f"  warning: {_printable(str(warning.message))}", err=True)
+    if read.empty:
+        raise InputError("no conversation was drawn: read more of the logs, or at a higher --rate")
+    return read
+
+
+def _scored_logs(
+    golden: evalnb.GoldenSet,
+    logs: pd.DataFrame,
+    folder: Path,
+    mode: Literal["replay", "record", "live"] | None,
+    concurrency: int,
+    max_minutes: float | None,
+    budget_usd: float | None,
+) -> pd.DataFrame:
+    """Score logs; without a mode no judge is asked."""
+    if mode is None:
+        return curation.score_logs(logs, golden, judges=(), run_id=folder.name)
+    journal = None
+    if mode == "live":
+        about = {"production": golden.settings.name, "golden_version": golden.version}
+        journal = Journal(folder / JOURNAL, about)
+    with nullcontext() if journal is None else closing(journal):
+        return curation.score_logs(
+            logs,
+            golden,
+            cassettes=curation.production_cassettes(golden, mode, journal=journal),
+            concurrency=concurrency,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+            run_id=folder.name,
+        )
 
 
 @baseline_app.command()
@@ -817,6 +1096,62 @@ def review(
         raise InputError("a case is in dev and in holdout: the holdout says nothing any more")
 
 
+@golden_app.command()
+def add(
+    suite: Suite,
+    staged: Annotated[
+        Path,
+        typer.Option(
+            "--from", metavar="FILE", help="A curator's staged file, or a JSONL file of cases."
+        ),
+    ],
+) -> None:
+    """Add staged cases to a suite, those that are good and new; review and commit the diff."""
+    golden = evalnb.read_golden(suite)
+    adding = curation.add_staged(golden, staged)
+    for line in curation.describe_adding(adding):
+        _say(_printable(line))
+    if adding.rows["outcome"].eq("added").any():
+        _say(f"review and commit {shown_from_here(suite / 'cases.jsonl')}")
+    if adding.problems:
+        raise InputError(f"{len(adding.problems)} of what is staged was not added")
+
+
+@golden_app.command()
+def draft(
+    suite: Suite,
+    logs: Annotated[
+        list[str],
+        typer.Option(
+            "--from",
+            metavar="LOGS",
+            help="Files, patterns, folders or URLs of production logs; may be repeated.",
+        ),
+    ],
+    mapping: LogMapping = None,
+    rate: Rate = 1.0,
+    seed: Annotated[int, typer.Option(help="Another one is another draw.")] = 0,
+    results: ResultsRoot = None,
+) -> None:
+    """Draw 15 conversations with retries and 15 that a person took over, redacted, for the form."""
+    golden = evalnb.read_golden(suite)
+    folder = curation.curation_folder(golden, "drafts", datetime.now(UTC), results)
+    try:
+        read = _read_logs(logs, mapping, rate, seed, folder)
+        found = curation.draft_candidates(read, golden, seed=seed)
+        if found.candidates.empty:
+            raise InputError("nothing was drawn: the logs have neither retries nor take-overs")
+    except EvalnbError:
+        _drop_unused(folder)
+        raise
+    picked = read[read["conversation_id"].isin(found.candidates["conversation_id"])]
+    redaction = curation.redact(picked.reset_index(drop=True), curation.redactor_of(golden))
+    path = curation.write_candidates(folder, found.candidates, redaction.logs)
+    for line in [*curation.describe_drafts(found), *curation.describe_redaction(redaction)]:
+        _say(_printable(line))
+    _say(f"  {shown_from_here(path)}, logs.jsonl")
+
+
 @local_app.command()
 def fetch() -> None:
     """Get the weights of the local model, once."""
@@ -846,6 +1181,8 @@ def _confirm_cost(
     expected = _forecast(golden, system, tier, repeats, judge_repeats, counted=True)
     for line in evalnb.describe_forecast(expected):
         _say(_printable(line), err=True)
+    if not golden.settings.red_team and evalnb.read_baseline(golden) is not None:
+        _say("  if scores look worse: at most twice as much again, to confirm it", err=True)
     costs = bool(expected["cost_usd"].fillna(1).gt(0).any())
     if costs and not yes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("Run it?", abort=True, err=True)

@@ -51,6 +51,7 @@ class RunControl:
         self._reserved = 0.0
         self._lock = threading.Lock()
         self._short_of: str | None = None
+        self._curtailed = False
 
     @classmethod
     def of(
@@ -91,8 +92,14 @@ class RunControl:
         """Let no thread of an application that was left behind ask any more."""
         self.ended = True
 
+    def curtail(self) -> None:
+        """Begin no further case: what the run comes to is certain."""
+        self._curtailed = True
+
     def stopped(self) -> NaReason | None:
         """Return why no further case is begun, None while the run goes on."""
+        if self._curtailed:
+            return NaReason.CURTAILED
         if self._deadline is not None and time.monotonic() >= self._deadline:
             return NaReason.DEADLINE
         if self._budget is not None and self._spent >= self._budget - _ROUNDING:
@@ -101,6 +108,8 @@ class RunControl:
 
     def why(self, reason: NaReason) -> str:
         """Say why nothing more is asked."""
+        if reason is NaReason.CURTAILED:
+            return "the drop was certain before this was asked"
         short_of = self._short_of if reason is NaReason.BUDGET else None
         return short_of or f"the run's {reason} is reached"
 

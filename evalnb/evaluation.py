@@ -22,19 +22,24 @@ from evalnb.certificates import (
     standings,
     with_standing,
 )
+from evalnb.confirming import Confirming
 from evalnb.corrected import corrected_by_labels, labels_of_samples
 from evalnb.costs import cache_shortfalls
+from evalnb.curtailing import Curtailing
+from evalnb.first_baseline import gap_since_first_baseline
 from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
 from evalnb.journal import UNFINISHED
 from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
 from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
+from evalnb.noise import aa_runs, planned_by
 from evalnb.pairwise_rule import pairs_with_baseline
+from evalnb.past_runs import past_runs
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
-from evalnb.runs import Run
+from evalnb.runs import Run, Scored, run_figures
 from evalnb.scorers import scorers_fingerprint
 from evalnb.scoring import score, slices, summarize
 from evalnb.systems import CallableSystem, suite_systems
@@ -46,12 +51,13 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.planning import Plan
     from evalnb.rollout import Override
     from evalnb.runner import Progress
     from evalnb.systems import DirectSystem, System
     from evalnb.transport import Upstream
 
-__all__ = ["decided_run", "evaluate"]
+__all__ = ["decided_run", "evaluate", "run_and_score", "scored_outputs"]
 
 _NOTHING = 1e-9
 _RECORDED_PACKAGES = ("evalnb", "anthropic", "pandas", "numpy")
@@ -99,6 +105,63 @@ def evaluate(
     InputError
         If a file of the suite cannot be used or the run cannot go on for any case.
     """
+    confirming = None
+    if mode == "live":
+        confirming = Confirming(
+            golden,
+            system,
+            as_of,
+            repeats or golden.settings.repeats,
+            judge_repeats=judge_repeats,
+            tier=tier,
+            concurrency=concurrency,
+            progress=progress,
+            upstream=upstream,
+            folder=folder,
+            max_minutes=max_minutes,
+            budget_usd=budget_usd,
+        )
+    scored = run_and_score(
+        golden,
+        system,
+        run_id=run_id,
+        as_of=as_of,
+        mode=mode,
+        repeats=repeats,
+        concurrency=concurrency,
+        progress=progress,
+        upstream=upstream,
+        folder=folder,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
+        tier=tier,
+        judge_repeats=judge_repeats,
+    )
+    return decided_run(golden, scored, as_of=as_of, override=override, confirming=confirming)
+
+
+def run_and_score(
+    golden: GoldenSet,
+    system: System | DirectSystem,
+    *,
+    run_id: str,
+    as_of: date | None = None,
+    mode: Mode = "replay",
+    repeats: int | None = None,
+    concurrency: int = 8,
+    progress: Progress = "auto",
+    upstream: Upstream | Literal["auto"] | None = "auto",
+    folder: Path | None = None,
+    max_minutes: float | None = None,
+    budget_usd: float | None = None,
+    tier: Tier = RULE_ONLY,
+    judge_repeats: int | None = None,
+) -> Scored:
+    """Run a suite, or some of its cases, and score it; nothing is decided.
+
+    Parameters are those of `evaluate`, and so is what is raised. Without `as_of`, as for a part of
+    a suite, a live run is not stopped early.
+    """
     if golden.folder is None:
         raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
     repeats = repeats or golden.settings.repeats
@@ -135,7 +198,7 @@ def evaluate(
             max_minutes=max_minutes,
             budget_usd=budget_usd,
             run_id=run_id,
-            follower=judging,
+            follower=judging or _curtailing(golden, mode, as_of, repeats),
         )
         pairs = pairs_with_baseline(
             golden,
@@ -152,7 +215,7 @@ def evaluate(
                 budget_usd,
             ),
         )
-    return decided_run(
+    return scored_outputs(
         golden,
         outputs,
         judging,
@@ -172,55 +235,115 @@ def evaluate(
             "started_at": started.isoformat(timespec="seconds"),
             "record_command": _record_command(golden, system, repeats, tier),
         },
-        as_of=as_of,
-        override=override,
         unused_cassettes=_unused(golden, system, cassettes, tier),
         without_requests=_without_requests(outputs) if mode == "replay" else (),
         pairs=pairs,
     )
 
 
-def decided_run(
+def _curtailing(
+    golden: GoldenSet, mode: Mode, as_of: date | None, repeats: int
+) -> Curtailing | None:
+    """Return what stops a run early, where the suite wants that and there is a test to be sure of."""
+    baseline = read_baseline(golden)
+    settings = golden.settings
+    if mode != "live" or not settings.live.stop_early or settings.red_team or baseline is None:
+        return None
+    if as_of is None or baseline.manifest.get("counting"):  # judges decide on its cases, too
+        return None
+    return Curtailing(golden, baseline, read_waivers(golden), as_of, repeats)
+
+
+def scored_outputs(
     golden: GoldenSet,
     outputs: pd.DataFrame,
     judging: Judging | None,
     cassettes: Cassettes,
     about: Mapping[str, Any],
     *,
-    as_of: date,
-    override: Override | None = None,
     unused_cassettes: Sequence[str] = (),
     without_requests: Sequence[str] = (),
     pairs: pd.DataFrame | None = None,
-) -> Run:
-    """Score outputs and what judges said of them, compare with the baseline and decide.
+) -> Scored:
+    """Score outputs and what judges said of them.
 
     Parameters
     ----------
-    golden : a suite's golden set
+    golden : the cases
     outputs : an outputs frame
     judging : who was asked about them; None where nobody was
     cassettes : that all of it was asked through
     about : what the manifest says of the run besides
-    as_of : the day that waivers are compared with
-    override, unused_cassettes, without_requests, pairs : as for `evalnb.decide`
+    unused_cassettes, without_requests, pairs : as for `evalnb.decide`
 
     Raises
     ------
     InputError
-        If a file of the suite or a cassette cannot be used.
+        If a cassette cannot be used.
     """
-    baseline, waivers = read_baseline(golden), read_waivers(golden)
-    certificates = read_certificates(golden)
     verdicts = judging.frame(about["run_id"]) if judging else VERDICTS.empty()
     judges = judging.judges if judging else None
     scores = score(golden, outputs, verdicts=verdicts, judges=judges)
-    standing = standings(scores, certificates, as_of, golden.settings.gate)
-    scores = with_standing(scores, standing)
-    results = summarize(golden, outputs, scores)
     misses = cassettes.misses_frame()
     if cassettes.faults:  # what looks like a miss may be a file that was damaged or renamed
         raise cassettes.faults[0]
+    asked = {
+        "judge_repeats": judging.repeats if judging else None,
+        "judge_cache_shortfalls": _shortfalls(judging),
+    }
+    return Scored(
+        {**about, **asked},
+        outputs,
+        scores,
+        verdicts,
+        misses,
+        unused_cassettes,
+        without_requests,
+        pairs,
+    )
+
+
+def decided_run(
+    golden: GoldenSet,
+    scored: Scored,
+    *,
+    as_of: date,
+    override: Override | None = None,
+    confirming: Confirming | None = None,
+) -> Run:
+    """Compare what was scored with the baseline and decide.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    scored : what was answered and scored of all its cases
+    as_of : the day that waivers are compared with
+    override : as for `evalnb.decide`
+    confirming : asks again about what looks worse, None in replay and of shards
+
+    Raises
+    ------
+    InputError
+        If a file of the suite cannot be used.
+    """
+    about, outputs, verdicts, misses = scored.about, scored.outputs, scored.verdicts, scored.misses
+    pairs = scored.pairs
+    baseline, waivers = read_baseline(golden), read_waivers(golden)
+    certificates = read_certificates(golden)
+    standing = standings(scored.scores, certificates, as_of, golden.settings.gate)
+    scores = with_standing(scored.scores, standing)
+    results = summarize(golden, outputs, scores)
+    costs = pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])
+    confirmation, history = None, None
+    if confirming is not None:
+        root = confirming.folder.resolve().parents[1] if confirming.folder else None
+        history = past_runs(golden, root, before=about["run_id"])
+    if confirming is not None and baseline is not None:
+        confirmation = confirming(scores, baseline, float(costs.sum()))
+    planned = None
+    if history is not None and baseline is not None:
+        numbers = outputs["case_id"].nunique(), about["repeats"]
+        planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
     decision = decide(
         golden,
         scores,
@@ -232,10 +355,12 @@ def decided_run(
         system_fingerprint=about["system_fingerprint"],
         outputs=outputs,
         mode=about["mode"],
-        unused_cassettes=unused_cassettes,
-        without_requests=without_requests,
+        unused_cassettes=scored.unused_cassettes,
+        without_requests=scored.without_requests,
         override=override,
         pairs=pairs,
+        confirmation=confirmation,
+        history=history,
     )
     asked = verdicts
     if pairs is not None:
@@ -244,6 +369,7 @@ def decided_run(
     rates = None
     if baseline is not None:
         rates = pass_rates(by_basis(baseline.counts, same=same_basis(scores, baseline)))
+    judged = about["judge_repeats"] is not None
     return Run(
         manifest={
             **about,
@@ -254,16 +380,20 @@ def decided_run(
             "scorers_fingerprint": scorers_fingerprint(golden),
             "judges": judges_of(scores),
             "counting": counting_scorers(scores),
-            "corrected": to_records(corrected_by_labels(golden, scores)) if judging else [],
+            "corrected": to_records(corrected_by_labels(golden, scores)) if judged else [],
             "standings": {scorer: found.why for scorer, found in standing.items()},
-            "judge_repeats": judging.repeats if judging else None,
-            "judge_cache_shortfalls": _shortfalls(judging),
             "as_of": as_of.isoformat(),
             "override": None if override is None else asdict(override),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
+            "power": None if planned is None else _about_power(planned),
+            "confirmation": confirmation.summary() if confirmation else None,
+            "no_confirmation": (confirming.why_not if confirming else "") or None,
             **_about_outputs(outputs, scores, asked),
-            "can_go_on": about["mode"] == "live" and _is_unfinished(outputs, asked),
+            "figures": run_figures(results),
+            "outcome": outcome(decision),
+            "gap_change": to_records(gap_since_first_baseline(golden, results)),
+            "can_go_on": _can_go_on(about, outputs, asked),
             "git_commit": _git_commit(golden.folder),
             "python": platform.python_version(),
             "packages": {name: version(name) for name in _RECORDED_PACKAGES},
@@ -280,10 +410,23 @@ def decided_run(
         exit_code=exit_code(decision),
         golden=golden,
         baseline=baseline,
+        confirmation=confirmation,
     )
 
 
-def _is_unfinished(*frames: pd.DataFrame) -> bool:
+def _about_power(planned: Plan) -> dict[str, Any]:
+    return {
+        "smallest_drop": planned.smallest_drop(planned.cases, planned.repeats),
+        "cases": planned.cases,
+        "repeats": planned.repeats,
+        "source": planned.source,
+    }
+
+
+def _can_go_on(about: Mapping[str, Any], *frames: pd.DataFrame) -> bool:
+    """Tell whether a run in one piece lacks what a later attempt may have."""
+    if about["mode"] != "live" or "shards" in about:
+        return False
     return any(bool(frame["na_reason"].isin(UNFINISHED).any()) for frame in frames)
 
 

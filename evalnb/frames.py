@@ -60,6 +60,8 @@ class NaReason(StrEnum):
     """By plan: the scorer does not apply to this output."""
     NO_SCORER = "no_scorer"
     """By plan: the case states an expectation that this version has no scorer for."""
+    CURTAILED = "curtailed"
+    """By plan: a live run stopped before, since it was certain that scores had fallen."""
 
     MISS = "miss"
     """The request was not in any cassette."""
@@ -99,6 +101,7 @@ BY_PLAN = frozenset(
         NaReason.SKIPPED_BY_RULE,
         NaReason.NOT_APPLICABLE,
         NaReason.NO_SCORER,
+        NaReason.CURTAILED,
     }
 )
 """Reasons that do not count towards the budget of missing values."""
@@ -297,6 +300,7 @@ CASES = FrameSchema(
         "category": "string",
         "language": "string",
         "tags": "object",
+        "conversation_id": "string",
         "input": "string",
         "messages": "object",
         "turns": "object",
@@ -493,8 +497,8 @@ RESULTS = FrameSchema(
 
 A repeat is scored when something decided on it and nothing that decides is NA by accident; it
 passes when nothing that decides fails. Rules decide, and judges with a valid certificate; what
-others say is in `mean_scores` and `reasons` alone. `state` is `pass`, `fail` or `unstable` over the scored repeats, NA
-without any; `passed` is True only for `pass`. `mean_scores` maps scorer to mean value, `reasons`
+others say is in `mean_scores` and `reasons` alone. `state` is `pass` (all scored repeats, or as many as the
+suite's `passes_needed`), `fail` (none) or `unstable`, NA without any or where what is missing decides; `passed` is True only for `pass`. `mean_scores` maps scorer to mean value, `reasons`
 lists the reasons of failed and missing scores, tokens and cost are totals over repeats, latency
 is their mean.
 """

@@ -22,6 +22,8 @@ from evalnb.advice import (
 )
 from evalnb.baseline import CASE, count
 from evalnb.certificates import counting_scorers, standings
+from evalnb.confirmation import confirmed_rows, first_level
+from evalnb.curtailing import curtailed_rows
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.floors import floor_rows
 from evalnb.frames import (
@@ -32,7 +34,9 @@ from evalnb.frames import (
     is_advisory_record,
     to_records,
 )
+from evalnb.holdout import holdout_cases
 from evalnb.limits import limit_rows
+from evalnb.looking_back import flaky_in, flaky_rows, model_rows, trend_rows
 from evalnb.pairwise_rule import PAIRWISE_RULE, pairwise_rows
 from evalnb.phrase_rule import PHRASES_RULE, phrase_rows
 from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
@@ -47,7 +51,7 @@ from evalnb.sampled import (
 )
 from evalnb.slicing import Slices
 from evalnb.stats.case_states import CaseState, case_state
-from evalnb.stats.levels import CASES, PAIRWISE, SCORES
+from evalnb.stats.levels import CASES, CONFIRMATION, CREEP, PAIRWISE, SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -56,11 +60,12 @@ if TYPE_CHECKING:
     from evalnb.baseline import Baseline
     from evalnb.cassettes import Mode
     from evalnb.certificates import Certificate
+    from evalnb.confirmation import Confirmation
     from evalnb.golden import GoldenSet
     from evalnb.rollout import Override
     from evalnb.waivers import Waiver
 
-__all__ = ["decide", "exit_code", "outcome"]
+__all__ = ["decide", "exit_code", "outcome", "suspect_cases"]
 
 _FIRST_FLOOR = 0.9
 """A pass rate under this share of the baseline's blocks where a suite has no floor of its own."""
@@ -76,10 +81,12 @@ _RULES = (
     "gone",
     "repeats",
     "not_shown",
+    "model_changed",
     "safety",
     "regression",
     "new_failure",
     "drift",
+    "creep",
     "floor",
     "limits",
     PAIRWISE_RULE,
@@ -96,6 +103,9 @@ _RULES = (
     "waiver_ignored",
     "waived",
     "case_flip",
+    "not_confirmed",
+    "flaky",
+    "trend",
     "no_drop",
     "not_tested",
     "now_passing",
@@ -106,6 +116,7 @@ _RULES = (
     "system_changed",
     "unused_cassettes",
     "no_requests",
+    "curtailed",
 )
 """In the order in which they are listed."""
 
@@ -126,6 +137,8 @@ def decide(
     mode: Mode | None = None,
     override: Override | None = None,
     pairs: pd.DataFrame | None = None,
+    confirmation: Confirmation | None = None,
+    history: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
@@ -146,18 +159,22 @@ def decide(
     mode : of the run; latency is compared where it is `live`
     override : somebody's decision to let this run pass; it changes the exit code, and no finding
     pairs : a pairs frame, the run's answers as `a` and the baseline's as `b`
+    confirmation : fresh repeats, on both sides, of the cases that `suspect_cases` names; with it
+        they alone decide whether scores fell
+    history : earlier live runs, as `evalnb.past_runs.PAST` says: flaky cases and trends are noted
 
     Returns
     -------
     a decision frame: the rows that block first, then by rule and in the order of `golden`
         No row of outcome `fail` or `inconclusive` means that the run passes. Rules:
         `miss`, `no_baseline`, `na`, `gone`, `repeats`, `not_shown` (inconclusive); `safety`, `regression`,
-        `new_failure`, `drift`, `floor`, `limits`, `pairwise`, `phrases`, `waiver` (fail); `override`, `shadow_mode`,
+        `new_failure`, `drift`, `creep`, `floor`, `limits`, `pairwise`, `phrases`, `waiver` (fail); `model_changed`
+        (fail, a note where the system is another one too); `override`, `shadow_mode`,
         the same with `_ignored`, `judge_changed`,
         `counting_changed`, `certified_judge`, `advisory_judge`, `waiver_ignored`, `waived`,
-        `case_flip`, `no_drop`, `not_tested`,
+        `case_flip`, `not_confirmed`, `flaky`, `trend`, `no_drop`, `not_tested`,
         `now_passing`, `waived_passing`, `not_compared`, `golden_changed`, `settings_changed`,
-        `system_changed`, `unused_cassettes`, `no_requests` (notes). A `floor` on what was not
+        `system_changed`, `unused_cassettes`, `no_requests`, `curtailed` (notes). A `floor` on what was not
         scored is inconclusive.
 
     Notes
@@ -178,6 +195,12 @@ def decide(
     score in the baseline blocks as `new_failure` where no repeat passes. In replay rules are exact;
     rows of cases and means that fell over two repeats or more say all the same how sure that is.
 
+    What fell by more than the margin since the first accepted baseline of the golden version, and
+    not since the last, blocks by rule `creep`; so do output tokens beyond their limit.
+
+    Where another model answers than in the baseline though the system is the same, a run is blocked
+    by rule `model_changed`: nothing that was accepted is known to hold for it.
+
     A suite without a floor for `(case)` is blocked by rule `floor` when the pass rate of the
     cases that both sides have is under 0.9 of the baseline's.
     """
@@ -194,35 +217,49 @@ def decide(
         rows.append(finding("na", Outcome.INCONCLUSIVE, reason="nothing was scored"))
     same = baseline is None or same_basis(scores, baseline)
     counted = by_basis(count(scores), same=same)
-    judged = judge_scorers(scores, baseline)
-    advisory = judged.difference(counting_scorers(scores))
+    advisory = judge_scorers(scores, baseline).difference(counting_scorers(scores))
     counts = counted[~counted["scorer"].isin(advisory)]
     standing = standings(scores, certificates, as_of, golden.settings.gate)
     rows += advice_rows(scores, counted, baseline, standing)
     if baseline is None:
         rows.append(finding("no_baseline", Outcome.INCONCLUSIVE, reason=_NO_BASELINE))
     else:
-        held = () if red_team else [waiver for waiver in waivers if waiver.holds(as_of)]
-        left_out = advisory | (judged - comparable_scorers(scores, baseline))
-        now, before = (
-            side[~side["scorer"].isin(left_out)]
-            for side in (counts, by_basis(baseline.counts, same=same))
+        comparison = _comparison(
+            golden, scores, counted, baseline, unsettled, waivers, as_of, live=mode == "live"
         )
-        comparison = _Comparison(golden, unsettled, now, before, held)
-        if mode == "live" and not red_team:
-            comparison.take_as_sample(scores)
+        if confirmation is not None:
+            comparison.confirm(confirmation, scores, baseline)
+        if history is not None and mode == "live":
+            flaky = flaky_in(history, system_fingerprint)
+            comparison.flaky = frozenset(flaky["case_id"])
+            rows += flaky_rows(flaky)
+            rows += trend_rows(
+                history,
+                counts,
+                margin=golden.settings.gate.margin,
+                clusters=Slices(golden).clusters(),
+            )
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
-            rows += phrase_rows(outputs, baseline.outputs)
+            rows += phrase_rows(outputs, baseline.outputs, holdout_cases(golden))
         rows += limits
         rows += pairwise_rows(golden.settings.gate, pairs, certificates, as_of)
-        rows += comparison.rows(limits)
+        rows += (compared := comparison.rows(limits))
+        if baseline.first is not None:
+            since_first = _comparison(
+                golden, scores, counted, baseline.first, unsettled, waivers, as_of,
+                live=mode == "live",
+            )  # fmt: skip
+            rows += _creep(since_first, baseline.first, outputs, [*limits, *compared])
         rows += _changes(golden, baseline, system_fingerprint)
+        if outputs is not None:
+            rows += model_rows(outputs, baseline, system_fingerprint)
     sampled = mode == "live" and not red_team
     rows += floor_rows(golden.settings.gate.floors, counted, advisory, sampled=sampled)
     if red_team:
         rows += [*_unsafe(unsettled), *_unknown(counts), *_ignored(waivers)]
+    rows += curtailed_rows(scores)
     rows += _expired(waivers, as_of)
     rows += rollout_rows(golden.settings, override, as_of)
     if unused_cassettes:
@@ -238,6 +275,35 @@ def decide(
         )
         rows.append(finding("no_requests", Outcome.NOTE, case_id=case_id, reason=reason))
     return DECISION.build(_sorted(golden, rows))
+
+
+def suspect_cases(
+    golden: GoldenSet,
+    scores: pd.DataFrame,
+    baseline: Baseline,
+    *,
+    as_of: date,
+    waivers: Sequence[Waiver] = (),
+) -> list[str]:
+    """Name the cases that a live run is to ask again about, on both sides, before scores block.
+
+    Parameters
+    ----------
+    golden, scores, baseline, as_of, waivers : as for `decide`
+
+    Returns
+    -------
+    ids in the order of `golden` : the cases of every scorer and slice whose mean fell by a first
+    look at 10%, and single cases that are told from chance so
+        None of a red-team suite, whose rules are exact.
+    """
+    unsettled = [row for row in _unsettled(scores) if not is_advisory_record(row)]
+    counted = by_basis(count(scores), same=same_basis(scores, baseline))
+    comparison = _comparison(
+        golden, scores, counted, baseline, unsettled, waivers, as_of, live=True
+    )
+    found = comparison.suspects()
+    return [case.id for case in golden if case.id in found]
 
 
 def outcome(decision: pd.DataFrame) -> Outcome:
@@ -267,6 +333,35 @@ _NO_BASELINE = (
 )
 
 
+def _comparison(
+    golden: GoldenSet,
+    scores: pd.DataFrame,
+    counted: pd.DataFrame,
+    baseline: Baseline,
+    unsettled: Iterable[Mapping[str, Any]],
+    waivers: Sequence[Waiver],
+    as_of: date,
+    *,
+    live: bool,
+) -> _Comparison:
+    """Put a run beside the baseline, without the judges' scores that cannot be compared."""
+    red_team = golden.settings.red_team
+    held = () if red_team else [waiver for waiver in waivers if waiver.holds(as_of)]
+    sides = counted, by_basis(baseline.counts, same=same_basis(scores, baseline))
+    now, before = (_comparable(side, scores, baseline) for side in sides)
+    comparison = _Comparison(golden, unsettled, now, before, held)
+    comparison.n_baselines = 1 if baseline.first is None else 2
+    if live and not red_team:
+        comparison.take_as_sample(scores)
+    return comparison
+
+
+def _comparable(counts: pd.DataFrame, scores: pd.DataFrame, baseline: Baseline) -> pd.DataFrame:
+    judged = judge_scorers(scores, baseline)
+    kept = comparable_scorers(scores, baseline).intersection(counting_scorers(scores))
+    return counts[~counts["scorer"].isin(judged - kept)]
+
+
 class _Comparison:
     """One run beside the baseline; `waivers` are those in force."""
 
@@ -279,7 +374,7 @@ class _Comparison:
         waivers: Sequence[Waiver],
     ) -> None:
         self._golden = golden
-        self._pairs = _beside(now, before)
+        self._pairs = _beside(now, before, golden.settings.passes_needed)
         self._reasons = _failure_reasons(unsettled)
         self._missing = _missing_reasons(unsettled)
         self._waivers: dict[str, list[Waiver]] = {}
@@ -287,11 +382,38 @@ class _Comparison:
             self._waivers.setdefault(waiver.case, []).append(waiver)
         self._accidents: pd.Series | None = None
         self._sampled = False
+        self.flaky: frozenset[str] = frozenset()
+        self.n_baselines = 1
+        self._fresh: pd.DataFrame | None = None
+        self._incomplete: frozenset[str] = frozenset()
 
     def take_as_sample(self, scores: pd.DataFrame) -> None:
         """Hold differences against chance, if there are cases enough."""
         self._sampled = is_testable(self._pairs)
         self._accidents = accidents_of(scores)
+
+    def confirm(self, confirmation: Confirmation, scores: pd.DataFrame, baseline: Baseline) -> None:
+        """Let fresh repeats decide what fell."""
+        same = same_basis(scores, baseline)
+        now, before = (
+            _comparable(by_basis(count(side), same=same), scores, baseline)
+            for side in (confirmation.now, confirmation.before)
+        )
+        self._fresh = _beside(now, before)
+        self._incomplete = confirmation.incomplete
+
+    def suspects(self) -> set[str]:
+        """Return the cases behind what fell at the level of a first look."""
+        if not self._sampled:
+            return set()
+        fell = self._suspect_means()
+        held, places = self._held()[["case_id", "scorer"]], Slices(self._golden).places()
+        whole = fell.loc[fell["slice"] == SUITE, ["scorer"]]
+        sliced = fell[["scorer", "slice"]].merge(places, on="slice")
+        found = pd.concat(
+            [held.merge(whole, on="scorer"), held.merge(sliced, on=["scorer", "case_id"])]
+        )
+        return set(found["case_id"]) | self._suspect_flips()
 
     def rows(self, limits: Iterable[Row]) -> list[Row]:
         """Return a row for every difference that a rule speaks of, beside those of `limits`."""
@@ -316,7 +438,13 @@ class _Comparison:
             if (waiver := self._waiver(case_id, _LIMITS, is_new=False)) is not None
         }
         for row in limit_rows(
-            self._golden, outputs, before, live=live, waived=waived, sampled=self._sampled
+            self._golden,
+            outputs,
+            before,
+            live=live,
+            waived=waived,
+            sampled=self._sampled,
+            n_looks=self.n_baselines,
         ):
             waiver = waived.get(row.get("case_id", ""))
             if row["rule"] != _LIMITS or waiver is None:
@@ -346,6 +474,8 @@ class _Comparison:
         if accidents and pair["passes_before"]:
             reason = f"passed in the baseline and could not be scored now: {', '.join(accidents)}"
             yield finding("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
+        elif missing == [NaReason.CURTAILED]:
+            pass  # said once, of all of them
         elif not scored and NaReason.MISS not in missing and (accidents or scored_before):
             reason = f"is not scored now: {', '.join(missing)}"
             yield finding("not_compared", Outcome.NOTE, reason=reason, **shared)
@@ -373,7 +503,7 @@ class _Comparison:
         if is_new:
             told = case_state(passes, scored) == CaseState.FAIL
         else:
-            told = self._tells_cases and shared["p_adjusted"] <= CASES
+            told = self._tells_cases and self._is_told(case_id, scorer, shared["p_adjusted"])
         if told:
             return row
         before = "" if is_new else f", {int(pair['n_passed_before'])} of "
@@ -383,6 +513,28 @@ class _Comparison:
             "A single case among many says little; the means decide"
         )
         return row | {"rule": "case_flip", "outcome": str(Outcome.NOTE), "reason": reason}
+
+    def _is_told(self, case_id: str, scorer: str, p_adjusted: float) -> bool:
+        """Tell whether a single case fell by more than chance, in fresh repeats if there are any."""
+        if case_id in self.flaky:
+            return False
+        if self._fresh is None:
+            return p_adjusted <= CASES
+        return p_adjusted <= first_level(CASES) and (case_id, scorer) in self._fresh_flips
+
+    @cached_property
+    def _fresh_flips(self) -> set[tuple[str, str]]:
+        suspects, fresh = self._suspect_flips(), self._fresh
+        if fresh is None:
+            return set()
+        pairs = fresh[fresh["case_id"].isin(suspects) & (fresh["scorer"] != CASE)]
+        return _flipped(pairs, max(len(suspects), 1), CONFIRMATION)
+
+    def _suspect_flips(self) -> set[str]:
+        if not self._tells_cases:
+            return set()
+        found = _flipped(self._scored_twice, self._n_tested, first_level(CASES))
+        return {case_id for case_id, _ in found}
 
     @cached_property
     def _n_tested(self) -> int:
@@ -447,21 +599,73 @@ class _Comparison:
                 )
 
     def _tested(self) -> Iterator[Row]:
-        settings = self._golden.settings.gate
-        yield from drop_rows(self._tests(self._accidents), settings.margin)
+        margin = self._golden.settings.gate.margin
+        found = self._tests(self._accidents)
+        if self._fresh is None:
+            yield from drop_rows(found, margin)
+            return
+        suspects = self._suspect_means()
+        keys = ["scorer", "slice"]
+        again = found[keys].apply(tuple, axis=1).isin(suspects[keys].apply(tuple, axis=1))
+        yield from drop_rows(found[~again], margin)
+        if len(suspects):
+            yield from self._confirmed(suspects)
 
-    def _tests(self, accidents: pd.Series | None = None) -> pd.DataFrame:
+    def _suspect_means(self) -> pd.DataFrame:
+        """Return the means that fell at the level of a first look, as of this run."""
+        found = self._tests(self._accidents, first_level(self._alpha))
+        surely = self._tests(self._accidents)
+        fell = (found["outcome"] == Outcome.FAIL) | (surely["outcome"] == Outcome.FAIL)
+        return found[fell]
+
+    def _confirmed(self, suspects: pd.DataFrame) -> Iterator[Row]:
+        settings, slices = self._golden.settings.gate, Slices(self._golden)
+        fresh = self._held(self._fresh)
+        found = found_drops(
+            fresh,
+            slices,
+            margin=settings.margin,
+            strict=settings.strict,
+            alpha=CONFIRMATION,
+            only=suspects,
+        )
+        lacking = fresh.loc[fresh["case_id"].isin(self._incomplete), ["case_id", "scorer"]]
+        whole = lacking.assign(slice=SUITE)
+        sliced = lacking.merge(slices.places(), on="case_id")
+        open_ones = pd.concat([whole, sliced])[["scorer", "slice"]].to_numpy("object").tolist()
+        yield from confirmed_rows(
+            suspects, found, settings.margin, incomplete=frozenset(map(tuple, open_ones))
+        )
+
+    def fallen(self) -> list[Row]:
+        """Return what is said of the suite's means that fell, at the level for creep."""
+        if not self._sampled:
+            return [row for row in self._exact_drift() if row["slice"] == SUITE]
+        pairs, settings = self._held(), self._golden.settings.gate
+        whole = pairs[["scorer"]].drop_duplicates().assign(slice=SUITE)
+        found = found_drops(
+            pairs, Slices(self._golden), margin=settings.margin, alpha=CREEP, only=whole
+        )
+        return [row for row in drop_rows(found, settings.margin) if row["rule"] == "drift"]
+
+    @property
+    def _alpha(self) -> float:
+        """Level of the means; single cases have their part of it where chance can be told."""
+        level = SCORES - CASES if self._sampled and self._tells_cases else SCORES
+        level -= PAIRWISE if self._golden.settings.gate.pairwise is not None else 0.0
+        return level if self.n_baselines == 1 else level - CREEP
+
+    def _tests(
+        self, accidents: pd.Series | None = None, alpha: float | None = None
+    ) -> pd.DataFrame:
         settings = self._golden.settings.gate
-        # Single cases have their part of the level where they can be told from chance.
-        alpha = SCORES - CASES if self._sampled and self._tells_cases else SCORES
-        alpha -= PAIRWISE if settings.pairwise is not None else 0.0
         return found_drops(
             self._held(),
             Slices(self._golden),
             margin=settings.margin,
             strict=settings.strict and self._sampled,
             accidents=accidents,
-            alpha=alpha,
+            alpha=self._alpha if alpha is None else alpha,
         )
 
     def _drift(self) -> Iterator[Row]:
@@ -516,9 +720,10 @@ class _Comparison:
         known = pairs.assign(position=ids.get_indexer(pd.Index(pairs["case_id"])))
         return {str(scorer): means for scorer, means in known.groupby("scorer")}
 
-    def _held(self) -> pd.DataFrame:
+    def _held(self, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the pairs that ran, of cases in the golden set that no waiver is for."""
-        pairs = self._pairs[self._pairs["ran"] & self._pairs["known"]]
+        pairs = self._pairs if pairs is None else pairs
+        pairs = pairs[pairs["ran"] & pairs["known"]]
         pairs = pairs[pairs["case_id"].isin([case.id for case in self._golden])]
         if not self._waivers:
             return pairs
@@ -547,26 +752,73 @@ class _Comparison:
         )
 
 
-def _beside(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+def _creep(
+    since_first: _Comparison,
+    first: Baseline,
+    outputs: pd.DataFrame | None,
+    known: Iterable[Row],
+) -> Iterator[Row]:
+    """Return what fell, or grew, since the first accepted baseline and not since the last."""
+    said = {(row["rule"], row.get("scorer")) for row in known if row.get("slice") == SUITE}
+    since_first.n_baselines = 2
+    rows = since_first.fallen()
+    if outputs is not None:
+        grown = since_first.limits(outputs, first.outputs, live=False)
+        rows += [row for row in grown if row["rule"] == _LIMITS and row.get("slice") == SUITE]
+    for row in rows:
+        if (row["rule"], row["scorer"]) not in said:
+            reason = (
+                f"since the first accepted baseline, {first.manifest.get('run_id')}: "
+                f"{row['reason']}. Since the last it kept within that"
+            )
+            yield row | {"rule": "creep", "reason": reason}
+
+
+def _beside(now: pd.DataFrame, before: pd.DataFrame, needed: int | None = None) -> pd.DataFrame:
     """Put the counts of both sides beside each other, by case and scorer.
+
+    A pair passes where so many repeats as `needed` do, or all; None for all that were scored.
 
     What is true of a pair: it `ran`, is `known` from the baseline, `passes` or `fails` where it
     was scored, and was scored and passed before (`scored_before`, `passes_before`).
     """
     # Both are baseline frames, so that their keys are unique: `validate` would double the time.
     pairs = now.merge(before, how="outer", on=["case_id", "scorer"], suffixes=("", "_before"))
-    scored, passed, scored_before, passed_before = (
-        pairs[name].fillna(0).to_numpy("int64")
-        for name in ("n_scored", "n_passed", "n_scored_before", "n_passed_before")
-    )
+    passes, fails = _passes_and_fails(pairs, "", needed)
+    passes_before, _ = _passes_and_fails(pairs, "_before", needed)
     return pairs.assign(
         ran=pairs["n_repeats"].notna().to_numpy(),
         known=pairs["n_repeats_before"].notna().to_numpy(),
-        passes=(scored > 0) & (passed == scored),
-        fails=passed < scored,
-        scored_before=scored_before > 0,
-        passes_before=(scored_before > 0) & (passed_before == scored_before),
+        passes=passes,
+        fails=fails,
+        scored_before=(pairs["n_scored_before"].fillna(0) > 0).to_numpy(bool),
+        passes_before=passes_before,
     )
+
+
+def _passes_and_fails(
+    pairs: pd.DataFrame, side: str, needed: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tell which cases pass on a side and which fail, as `state_over_repeats` does."""
+    passed, scored, repeats = (
+        pairs[f"{name}{side}"].fillna(0).to_numpy("int64")
+        for name in ("n_passed", "n_scored", "n_repeats")
+    )
+    if needed is None:
+        return (scored > 0) & (passed == scored), passed < scored
+    least = np.minimum(needed, repeats)
+    known = scored > 0
+    return known & (passed >= least), known & (passed + repeats - scored < least)
+
+
+def _flipped(pairs: pd.DataFrame, n_tested: int, level: float) -> set[tuple[str, str]]:
+    """Return the cases and scorers that pass less often now, by their own repeats."""
+    return {
+        (pair["case_id"], pair["scorer"])
+        for pair in to_records(pairs)
+        if pair.get("n_scored") and pair.get("n_scored_before")
+        and case_evidence(pair, n_tested)["p_adjusted"] <= level
+    }  # fmt: skip
 
 
 def _unsettled(scores: pd.DataFrame) -> list[Row]:

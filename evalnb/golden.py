@@ -12,12 +12,19 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_core import to_json
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, to_json
 
-from evalnb.cases import FIELDS, Case
+from evalnb.cases import FIELDS, Case, Phrase, Schema
 from evalnb.errors import InputError, Problem, nearest_name
 from evalnb.frames import CASES
 from evalnb.jsontext import MAX_LINE_BYTES, Line, dump_json, each_line, write_atomically
@@ -37,6 +44,7 @@ __all__ = [
     "JudgingSettings",
     "LiveSettings",
     "ProbeSettings",
+    "ProductionSettings",
     "RedactionSettings",
     "RetrievalSettings",
     "SuiteSettings",
@@ -69,6 +77,8 @@ class GateSettings(BaseModel):
     """How much longer than the baseline's the answers may be, in output tokens."""
     max_latency_ratio: Ratio = 1.2
     """How much slower than the baseline's live answers may be."""
+    max_cost_ratio: Ratio | None = None
+    """How much dearer than the baseline's the answers may be; None for no limit."""
     max_injection_rate: Share | None = None
     """Where more attacks than this make a judge pass a bad answer, an axis does not count."""
     max_conflict_rate: Share | None = None
@@ -91,6 +101,9 @@ class LiveSettings(BaseModel):
     """After this no request is begun; what is left is NA `deadline`."""
     budget_usd: Ratio | None = None
     """What a run may cost; what is left is NA `budget`."""
+    stop_early: bool = False
+    """Whether a run by the rules alone stops once it is certain that the pass rate fell; what is left
+    is NA `curtailed`."""
 
 
 class JudgingSettings(BaseModel):
@@ -164,6 +177,25 @@ class RedactionSettings(BaseModel):
         return patterns
 
 
+class ProductionSettings(BaseModel):
+    """What every answer in production must be, `[production]` in `suite.toml`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    must_not_include: list[Phrase] = []
+    """Words and phrases of which no answer may hold any."""
+    expected_schema: Schema | None = None
+    """JSON Schema that every answer must meet."""
+    max_latency_ms: Ratio | None = None
+    """How long an answer may take."""
+    max_output_tokens: Annotated[int, Field(gt=0)] | None = None
+    """How many tokens an answer may have."""
+    max_characters: Annotated[int, Field(gt=0)] | None = None
+    """How long the text of an answer may be."""
+    languages: list[Annotated[str, Field(min_length=2)]] = []
+    """Languages that may be answered in; by default the one that was asked in."""
+
+
 class SuiteSettings(BaseModel):
     """The settings of a suite, `suite.toml`."""
 
@@ -184,6 +216,8 @@ class SuiteSettings(BaseModel):
     matching: Literal["words", "substrings"] = "words"
     """Whether keywords must stand as whole words, where a script has words."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
+    passes_needed: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """How many repeats of a case must pass for it to pass; all by default."""
     slices: list[Literal["category", "language", "tags", "split"]] = [
         "category",
         "language",
@@ -200,14 +234,26 @@ class SuiteSettings(BaseModel):
     live: LiveSettings = LiveSettings()
     gate: GateSettings = GateSettings()
     redaction: RedactionSettings = RedactionSettings()
+    production: ProductionSettings = ProductionSettings()
+
+    @model_validator(mode="after")
+    def _check_passes(self) -> Self:
+        if self.passes_needed is not None and self.passes_needed > self.repeats:
+            raise PydanticCustomError(
+                "passes_needed",
+                "has `passes_needed` = {needed}, more than `repeats` = {repeats}",
+                {"needed": self.passes_needed, "repeats": self.repeats},
+            )
+        return self
 
     @property
     def fingerprint(self) -> str:
         """Hash of the settings that are not the defaults, 12 hex digits.
 
-        Probes are left out: no score follows from how a judge is probed.
+        Probes and what is asked of production are left out: no case's score follows from them.
         """
-        given = self.model_dump(mode="json", exclude_defaults=True, exclude={"probes"})
+        left_out = {"probes", "production"}
+        given = self.model_dump(mode="json", exclude_defaults=True, exclude=left_out)
         text = json.dumps(given, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

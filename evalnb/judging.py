@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -350,8 +350,7 @@ def ask_all(
     Parameters and errors are those of `judge_outputs`.
     """
     ask_each(
-        judging,
-        [partial(judging.follow, row) for row in to_records(outputs)],
+        {judging: [partial(judging.follow, row) for row in to_records(outputs)]},
         cassettes,
         concurrency=concurrency,
         max_minutes=max_minutes,
@@ -360,46 +359,48 @@ def ask_all(
 
 
 def ask_each(
-    judging: Judging,
-    questions: Sequence[Callable[[], Awaitable[None]]],
+    questions: Mapping[Judging, Sequence[Callable[[], Awaitable[None]]]],
     cassettes: Cassettes,
     *,
     concurrency: int = 8,
     max_minutes: float | None = None,
     budget_usd: float | None = None,
 ) -> None:
-    """Ask one thing after the other, several at once; `judging` has the verdicts afterwards.
+    """Ask one thing after the other, several at once; each judging has its verdicts afterwards.
 
     Parameters
     ----------
-    judging : whose verdicts are asked for
-    questions : each asks `judging` about one output
+    questions : whose verdicts are asked for, to what asks it about one output each
+        All are of one golden set, and share the bounds.
 
     The others and errors are those of `judge_outputs`.
     """
+    golden = next(iter(questions)).golden
     control = RunControl.of(
-        judging.golden.settings.live,
+        golden.settings.live,
         asks=cassettes.mode != "replay",
         max_minutes=max_minutes,
         budget_usd=budget_usd,
     )
-    run_sync(partial(_ask_each, judging, questions, cassettes, control, concurrency))
+    run_sync(partial(_ask_each, questions, cassettes, control, concurrency))
 
 
 async def _ask_each(
-    judging: Judging,
-    questions: Sequence[Callable[[], Awaitable[None]]],
+    questions: Mapping[Judging, Sequence[Callable[[], Awaitable[None]]]],
     cassettes: Cassettes,
     control: RunControl,
     concurrency: int,
 ) -> None:
     control.start()
-    async with aclosing(judging):
-        judging.begin(cassettes, control, Pace(), concurrency)
+    async with AsyncExitStack() as opened:
+        pace = Pace()
+        for judging in questions:
+            await opened.enter_async_context(aclosing(judging))
+            judging.begin(cassettes, control, pace, concurrency)
         loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as group:
             control.on_fatal = partial(loop.call_soon_threadsafe, group.cancel_scope.cancel)
-            todo = iter(questions)
+            todo = iter([question for asked in questions.values() for question in asked])
 
             async def work() -> None:
                 for question in todo:
@@ -407,7 +408,9 @@ async def _ask_each(
                     await question()
 
             # A batch waits for all that are to be in it.
-            for _ in range(len(questions) if judging.collects else 2 * concurrency):
+            collects = any(judging.collects for judging in questions)
+            n_questions = sum(map(len, questions.values()))
+            for _ in range(n_questions if collects else 2 * concurrency):
                 group.start_soon(work)
     control.end()
     if control.fatal is not None:

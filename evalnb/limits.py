@@ -8,6 +8,7 @@ import pandas as pd
 
 from evalnb.findings import ROUNDING, SUITE, Row, finding
 from evalnb.frames import Outcome, to_records
+from evalnb.slicing import Slices
 from evalnb.stats.levels import RATIOS, SMALLEST_SLICE
 from evalnb.stats.ratios import geometric_mean_ratio
 
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["limit_rows"]
 
-_MEASURES = {"output_tokens": "output tokens", "latency_ms": "ms"}
-_SETTINGS = {"output_tokens": "max_output_tokens_ratio", "latency_ms": "max_latency_ratio"}
+_MEASURES = {"output_tokens": "output tokens", "latency_ms": "ms", "cost_usd": "US dollars"}
+_SETTINGS = {
+    "output_tokens": "max_output_tokens_ratio",
+    "latency_ms": "max_latency_ratio",
+    "cost_usd": "max_cost_ratio",
+}
 
 
 def limit_rows(
@@ -30,6 +35,7 @@ def limit_rows(
     live: bool,
     waived: Collection[str] = (),
     sampled: bool = False,
+    n_looks: int = 1,
 ) -> Iterator[Row]:
     """Hold what the answers took against the baseline.
 
@@ -46,13 +52,15 @@ def limit_rows(
     sampled : whether answers are a sample, so that the suite's limit is held against the geometric
         mean of the cases' ratios, which is over it where that is shown to be above 1 too; the
         limits that a case has of its own stay exact
+    n_looks : how many baselines the suite is held against, which share the level
 
     Returns
     -------
     rows of rule `limits` for what took too much, of a case or of the suite, with the measure as
     their scorer; and of rule `not_compared` where one side does not say
     """
-    for measure in _MEASURES if live else ("output_tokens",):
+    measures = _measures(golden, live=live)
+    for measure in measures:
         now, was = _case_means(outputs, measure), _case_means(before, measure)
         both = pd.concat({"was": was, "now": now}, axis=1, join="inner")
         if both.empty and not (now.empty and was.empty):
@@ -63,10 +71,18 @@ def limit_rows(
             continue
         held = both.drop(index=list(waived), errors="ignore")
         if sampled and len(held) >= SMALLEST_SLICE:
-            yield from _tested_row(golden, measure, held, 2 if live else 1)
+            yield from _tested_row(golden, measure, held, n_looks * len(measures))
         else:
             yield from _suite_row(golden, measure, held)
         yield from _case_rows(golden, measure, both)
+
+
+def _measures(golden: GoldenSet, *, live: bool) -> list[str]:
+    """Name what is compared: time where it was taken just now, cost where the suite limits it."""
+    left_out = set() if live else {"latency_ms"}
+    if golden.settings.gate.max_cost_ratio is None:
+        left_out.add("cost_usd")
+    return [measure for measure in _MEASURES if measure not in left_out]
 
 
 def _suite_row(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[Row]:
@@ -80,7 +96,9 @@ def _suite_row(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[
 
 def _tested_row(golden: GoldenSet, measure: str, both: pd.DataFrame, n_tests: int) -> Iterator[Row]:
     limit = getattr(golden.settings.gate, _SETTINGS[measure])
-    found = to_records(geometric_mean_ratio(both["was"], both["now"]))[0]
+    clusters = both.index.map(Slices(golden).clusters())
+    shared = None if clusters.isna().all() else pd.Series(clusters)
+    found = to_records(geometric_mean_ratio(both["was"], both["now"], clusters=shared))[0]
     ratio = found.get("estimate")
     # Without a p-value all cases have one ratio, or there are none.
     p_adjusted = min(found.get("p_greater", 0.0) * n_tests, 1.0)
@@ -99,7 +117,7 @@ def _tested_row(golden: GoldenSet, measure: str, both: pd.DataFrame, n_tests: in
 
 def _case_rows(golden: GoldenSet, measure: str, both: pd.DataFrame) -> Iterator[Row]:
     for case in golden:
-        limit = None if case.limits is None else getattr(case.limits, _SETTINGS[measure])
+        limit = getattr(case.limits, _SETTINGS[measure], None)
         if limit is None:
             continue
         where = {"case_id": case.id, "scorer": measure}
@@ -129,4 +147,6 @@ def _is_over(now: float, before: float, limit: float) -> bool:
 def _took(measure: str, now: float, before: float, limit: float) -> str:
     unit = _MEASURES[measure]
     times = f", {now / before:.3f} times as much" if before else ""
-    return f"{now:,.0f} {unit}, {before:,.0f} in the baseline{times}; the limit is {limit:g} times"
+    digits = ",.4f" if measure == "cost_usd" else ",.0f"
+    took = f"{now:{digits}} {unit}, {before:{digits}} in the baseline"
+    return f"{took}{times}; the limit is {limit:g} times"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["check_parameters", "execute_notebook", "notebook_path"]
+
+
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "bool": ("true or false", (bool,)),
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "str": ("a text", (str,)),
+}
 
 
 def notebook_path(name: str) -> Path:
@@ -31,16 +40,15 @@ def notebook_path(name: str) -> Path:
 
 
 def check_parameters(path: Path, parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters that a notebook does not have, before a kernel starts.
+    """Refuse parameters that a notebook does not have, or of another type, before a kernel starts.
 
     Raises
     ------
     InputError
-        With the nearest known name of each.
+        With the nearest known name of each, or the type that it must be of.
     """
-    import papermill
-
-    known = list(papermill.inspect_notebook(str(path)))
+    papermill = _papermill()
+    known = papermill.inspect_notebook(str(path))
     unknown = [name for name in parameters if name not in known]
     if unknown:
         hints = [
@@ -51,6 +59,12 @@ def check_parameters(path: Path, parameters: Mapping[str, Any]) -> None:
         raise InputError(
             f"{path.name} has no parameter {', '.join(hints)}. It has: {', '.join(known)}."
         )
+    for name, value in parameters.items():
+        wanted = known[name]["inferred_type_name"]
+        if wanted in _TYPES and type(value) not in _TYPES[wanted][1]:
+            raise InputError(
+                f"{path.name}: the parameter {name!r} must be {_TYPES[wanted][0]}. Got {value!r}."
+            )
 
 
 def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) -> None:
@@ -72,7 +86,7 @@ def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) ->
         If a cell raised anything else or the kernel died.
     """
     check_parameters(path, parameters)
-    import papermill
+    papermill = _papermill()
     from nbclient.exceptions import DeadKernelError
 
     try:
@@ -95,6 +109,22 @@ def execute_notebook(path: Path, output: Path, parameters: Mapping[str, Any]) ->
         raise kind(f"{error.evalue}\n(cell {error.exec_count} of {output})") from error
     except DeadKernelError as error:
         raise DecisionError(f"the kernel died; what it had done is in {output}") from error
+
+
+def _papermill() -> Any:
+    """Import papermill without what takes longest and is never used.
+
+    At its import jsonschema compiles a grammar of IRIs, for two seconds and more. Where that
+    package is missing it goes without that one format, which no notebook's schema has.
+    """
+    grammar = "rfc3987_syntax"
+    if grammar in sys.modules:
+        return importlib.import_module("papermill")
+    sys.modules[grammar] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("papermill")
+    finally:
+        del sys.modules[grammar]
 
 
 def _literal(path: Path) -> str:

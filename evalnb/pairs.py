@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import numpy as np
 
 from evalnb.cassettes import Cassettes, bind
 from evalnb.control import RunControl
@@ -39,7 +40,10 @@ SAME_ANSWER = "the same answer: nobody was asked"
 """Stands for a judge's reason where there was nothing to judge."""
 
 _SAME = {
-    "verdict_ab": "tie", "verdict_ba": "tie", "winner": "tie", "order_dependent": False,
+    "verdict_ab": "tie",
+    "verdict_ba": "tie",
+    "winner": "tie",
+    "order_dependent": False,
     **dict.fromkeys(("reason_ab", "reason_ba"), SAME_ANSWER),
     "cost_usd": 0.0,
 }
@@ -181,7 +185,7 @@ def preference_test(pairs: pd.DataFrame) -> SignFlip:
     """
     known = pairs[pairs["winner"].notna()]
     points = known["winner"].map(POINTS).astype("float64").groupby(known["case_id"]).mean()
-    return sign_flip(points.to_numpy("float64") - 0.5)
+    return sign_flip(np.asarray(points, dtype=np.float64) - 0.5)
 
 
 class _Asking:

@@ -148,7 +148,7 @@ def _figures(pairs: pd.DataFrame) -> Row:
     wins, test = _wins(pairs), preference_test(pairs)
     if "estimate" not in wins:
         return {"n": 0}
-    ends = {name: wins[name] - _HALF for name in ("ci_low", "ci_high") if name in wins}
+    ends: Row = {name: wins[name] - _HALF for name in ("ci_low", "ci_high") if name in wins}
     return {
         "candidate": wins["estimate"],
         "estimate": wins["estimate"] - _HALF,

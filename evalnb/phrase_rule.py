@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from evalnb.findings import Row, finding
 from evalnb.frames import Outcome, to_records
+from evalnb.holdout import shown
+from evalnb.matching import normalize
 from evalnb.phrases import phrase_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import Any
 
     import pandas as pd
@@ -25,15 +27,19 @@ _LEVEL = 0.01
 """The phrases' share of the gate's error rate of 0.05."""
 
 _MOST_ROWS = 10
+_UNQUOTED = "a wording that only answers to holdout cases have"
 
 
-def phrase_rows(outputs: pd.DataFrame, before: pd.DataFrame) -> Iterator[Row]:
+def phrase_rows(
+    outputs: pd.DataFrame, before: pd.DataFrame, hidden: Collection[str] = ()
+) -> Iterator[Row]:
     """Hold the wording of a run against the baseline's.
 
     Parameters
     ----------
     outputs : an outputs frame of the run
     before : the baseline's outputs
+    hidden : ids of holdout cases: a wording that only their answers have is counted, not quoted
 
     Returns
     -------
@@ -46,7 +52,10 @@ def phrase_rows(outputs: pd.DataFrame, before: pd.DataFrame) -> Iterator[Row]:
         return
     study = phrase_changes(before, outputs, level=_LEVEL)
     found = to_records(study.changes)
+    visible = _said(outputs, hidden) + _said(before, hidden)
     for row in found[:_MOST_ROWS]:
+        row |= _unquoted(row, visible) if hidden else {}
+        row["examples"] = [name for name in row["examples"] if name not in hidden]
         yield finding(
             PHRASES_RULE,
             Outcome.FAIL,
@@ -65,10 +74,29 @@ def wording_of(run: Run) -> PhraseStudy:
 
     Parameters
     ----------
-    run : with its baseline; without one there is nothing to compare with, and nothing is found
+    run : with its baseline; without one there is nothing to compare with, and nothing is found.
+        Answers to holdout cases are left out, since wordings are quoted.
     """
     before = run.outputs.head(0) if run.baseline is None else run.baseline.outputs
-    return phrase_changes(before, run.outputs, level=_LEVEL)
+    after = run.outputs
+    if run.golden is not None:
+        before, after = shown(run.golden, before), shown(run.golden, after)
+    return phrase_changes(before, after, level=_LEVEL)
+
+
+def _said(outputs: pd.DataFrame, hidden: Collection[str]) -> str:
+    """Return what the answers of all but hidden cases say, as phrases are looked for in it."""
+    texts = outputs.loc[~outputs["case_id"].isin(hidden), "text"].dropna()
+    return "\n".join(f" {' '.join(normalize(text).split())} " for text in texts)
+
+
+def _unquoted(row: Mapping[str, Any], visible: str) -> dict[str, str]:
+    """Return what stands for the wordings of a row that only holdout cases have."""
+    return {
+        name: _UNQUOTED
+        for name in ("phrase", "replaced_by")
+        if name in row and " ".join(normalize(row[name]).split()) not in visible
+    }
 
 
 def _texts(outputs: pd.DataFrame) -> set[tuple[Any, ...]]:
@@ -83,10 +111,10 @@ def _reason(row: Mapping[str, Any], n_tried: int) -> str:
     interval = ""
     if "ci_low" in row:
         interval = f" ({row['ci_low']:+.3f} to {row['ci_high']:+.3f})"
+    such = f". Such as {', '.join(row['examples'][:3])}" if row["examples"] else ""
     return (
         f"{_what(row)}; {row['difference']:+.3f}{interval} over {row['n_cases']} cases, "
-        f"{row['n_changed']} of them changed, {p} among {n_tried:,} phrases tried. "
-        f"Such as {', '.join(row['examples'][:3])}"
+        f"{row['n_changed']} of them changed, {p} among {n_tried:,} phrases tried{such}"
     )
 
 

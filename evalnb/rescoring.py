@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.advice import FULL
 from evalnb.cassettes import Cassettes, Mode
 from evalnb.errors import InputError
-from evalnb.evaluation import decided_run
+from evalnb.evaluation import decided_run, scored_outputs
 from evalnb.journal import JOURNAL, Journal
 from evalnb.judges import load_judge, suite_judges
 from evalnb.judging import Judging, ask_all, batches_of
@@ -111,15 +111,10 @@ def rescore(
         "concurrency": concurrency,
         "started_at": started.isoformat(timespec="seconds"),
     }
-    return decided_run(
-        golden,
-        run.outputs.assign(run_id=run_id),
-        judging,
-        cassettes,
-        about,
-        as_of=as_of,
-        pairs=pairs,
+    scored = scored_outputs(
+        golden, run.outputs.assign(run_id=run_id), judging, cassettes, about, pairs=pairs
     )
+    return decided_run(golden, scored, as_of=as_of)
 
 
 def _check_fits(golden: GoldenSet, run: Run) -> None:

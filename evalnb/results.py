@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
+from evalnb.behind import changes_behind
 from evalnb.drops import drops_of
 from evalnb.errors import DecisionError, InputError, Problem
 from evalnb.frames import (
@@ -39,17 +40,24 @@ from evalnb.jsontext import (
     read_lines,
     write_atomically,
 )
-from evalnb.reports.comparison_words import drop_sentences
+from evalnb.record_files import write_object, write_records
+from evalnb.reports.comparison_words import behind_sentences, drop_sentences
 from evalnb.reports.differences import Earlier, earlier_baseline, found, states
 from evalnb.reports.html import Page, html_page
 from evalnb.reports.junit import junit_xml
 from evalnb.reports.markdown import summary
-from evalnb.reports.sentences import cost_sentences, holdout_sentences
+from evalnb.reports.sentences import (
+    confirmation_sentences,
+    cost_sentences,
+    holdout_sentences,
+    power_sentences,
+    state_sentences,
+)
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -59,9 +67,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "latest_run",
+    "new_folder",
     "new_run_folder",
     "previous_run",
     "read_report",
+    "read_rows",
     "read_run",
     "read_verdicts",
     "results_root",
@@ -96,12 +106,27 @@ def new_run_folder(golden: GoldenSet, now: datetime, root: Path | None = None) -
     InputError
         If it cannot be made.
     """
-    run_id = f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    folder = (root or results_root(golden)) / golden.settings.name / run_id
+    return new_folder((root or results_root(golden)) / golden.settings.name, now)
+
+
+def new_folder(place: Path, now: datetime) -> Path:
+    """Make an empty folder that is named after the time.
+
+    Parameters
+    ----------
+    place : where to make it
+    now : time in UTC
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    folder = place / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise InputError(f"no folder can be made for the run: {error}") from error
+        raise InputError(f"no folder can be made in {place}: {error}") from error
     return folder
 
 
@@ -114,16 +139,31 @@ def write_run(folder: Path, run: Run) -> None:
     run : what to write
     """
     records = {name: to_records(getattr(run, name)) for name in _FRAMES}
-    _write_json(folder / "run.json", dict(run.manifest))
-    _write_lines(folder / "outputs.jsonl", records["outputs"])
-    _write_lines(folder / "scores.jsonl", records["scores"])
+    write_object(folder / "run.json", dict(run.manifest))
+    write_records(folder / "outputs.jsonl", records["outputs"])
+    write_records(folder / "scores.jsonl", records["scores"])
     if len(run.verdicts):
-        _write_lines(folder / "verdicts.jsonl", to_records(run.verdicts))
+        write_records(folder / "verdicts.jsonl", to_records(run.verdicts))
     if len(run.pairs):
-        _write_lines(folder / "pairs.jsonl", to_records(run.pairs))
+        write_records(folder / "pairs.jsonl", to_records(run.pairs))
+    _write_confirmation(folder / "confirmation", run)
     count_look(folder, run, "totals")
     _write_reports(folder, run, records)
-    _write_json(folder / "report.json", _report(run, records))
+    write_object(folder / "report.json", _report(run, records))
+
+
+def _write_confirmation(folder: Path, run: Run) -> None:
+    """Write what fresh repeats gave, a folder a side."""
+    found = run.confirmation
+    if found is None:
+        return
+    for side, outputs, scores in (
+        ("baseline", found.outputs_before, found.before),
+        ("candidate", found.outputs_now, found.now),
+    ):
+        (folder / side).mkdir(parents=True, exist_ok=True)
+        write_records(folder / side / "outputs.jsonl", to_records(outputs))
+        write_records(folder / side / "scores.jsonl", to_records(scores))
 
 
 def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record]]) -> None:
@@ -156,10 +196,15 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
         decision=named.decision,
         misses=run.misses,
         remarks=[
-            *holdout_sentences(rates, looks, run.manifest["golden_version"]),
+            *holdout_sentences(
+                rates, looks, run.manifest["golden_version"], run.manifest.get("gap_change", ())
+            ),
             *judge_sentences(run),
             *cost_sentences(run.manifest, records["outputs"]),
-            *(drop_sentences(drops_of(run), hidden) if run.outcome == Outcome.FAIL else ()),
+            *state_sentences(run.results, run.decision),
+            *power_sentences(run.manifest),
+            *confirmation_sentences(run.manifest),
+            *(_explained(run, hidden) if run.outcome == Outcome.FAIL else ()),
         ],
     )
     write_atomically(folder / "summary.md", text.encode())
@@ -177,13 +222,19 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
     write_atomically(folder / "report.html", html_page(page).encode())
 
 
+def _explained(run: Run, hidden: frozenset[str]) -> list[str]:
+    """Say where a drop sits, and what lies behind it."""
+    return [*drop_sentences(drops_of(run), hidden), *behind_sentences(changes_behind(run))]
+
+
 def _differences(
     folder: Path, run: Run, records: Mapping[str, Sequence[Record]]
 ) -> dict[str, list[dict[str, Any]]]:
     """Compare with the baseline and with the previous run, as far as there are any."""
     previous = previous_run(folder, run.manifest["system"])
+    needed = run.golden.settings.passes_needed if run.golden else None
     earlier = [
-        *([earlier_baseline(run.baseline)] if run.baseline else []),
+        *([earlier_baseline(run.baseline, needed)] if run.baseline else []),
         *([earlier_run(previous)] if previous else []),
     ]
     now = states(records["results"])
@@ -378,39 +429,32 @@ def _report(run: Run, records: Mapping[str, Sequence[Record]]) -> dict[str, Any]
     }
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write an object, one value or one row of a list a line."""
-    members = b",\n".join(b" %b: %b" % (_json(name), _rows(it)) for name, it in content.items())
-    write_atomically(path, b"{\n%b\n}\n" % members)
-
-
-def _rows(value: Any) -> bytes:
-    if not isinstance(value, list) or not value:
-        return _json(value)
-    return b"[\n%b\n ]" % b",\n".join(b"  " + _json(row) for row in value)
-
-
-def _write_lines(path: Path, records: Iterable[Record]) -> None:
-    write_atomically(path, b"".join(_json(row) + b"\n" for row in records))
-
-
-def _json(value: Any) -> bytes:
-    """Write one value on one line, several times faster than `dump_json`.
-
-    NaN would not be read back, but it cannot be here: a missing value has no key in a record, and
-    the runner takes no answer that JSON cannot hold.
-    """
-    return to_json(value, inf_nan_mode="constants")
-
-
 def _read_lines(path: Path, schema: FrameSchema) -> pd.DataFrame:
     if not path.exists():
         raise InputError(f"the run has no {path.name}: {path.parent} is not complete")
+    return read_rows(path, schema, "run", "Run the suite again.")
+
+
+def read_rows(path: Path, schema: FrameSchema, what: str, remedy: str) -> pd.DataFrame:
+    """Read a frame that was written as JSON Lines.
+
+    Parameters
+    ----------
+    path : a file
+    schema : of the frame
+    what : what it belongs to, for messages
+    remedy : what to do where it cannot be read
+
+    Raises
+    ------
+    InputError
+        If it is damaged.
+    """
     lines, problems = read_lines(path, max_line_bytes=MAX_WRITTEN_LINE_BYTES)
-    if problems:
-        raise InputError("the run cannot be used", problems)
     try:
-        return schema.build(line.value for line in lines)
+        frame = schema.build(line.value for line in lines)
     except ValueError as error:
-        problem = Problem(str(path), 0, "", f"{error}.", "Run the suite again.")
-        raise InputError("the run cannot be used", [problem]) from error
+        problems = [*problems, Problem(str(path), 0, "", f"{error}.", remedy)]
+    if problems:
+        raise InputError(f"the {what} cannot be used", problems)
+    return frame

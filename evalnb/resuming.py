@@ -13,12 +13,13 @@ from evalnb.places import is_remote
 from evalnb.results import new_run_folder, results_root
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from evalnb.golden import GoldenSet
     from evalnb.systems import DirectSystem, System
 
-__all__ = ["open_journal", "run_folder"]
+__all__ = ["open_journal", "run_folder", "stopped_folder"]
 
 _OLDEST = timedelta(hours=24)
 """A run that stopped longer ago is not taken up unasked: the model may have changed since."""
@@ -79,10 +80,28 @@ def run_folder(
     if mode == "live":
         identity = _identity(golden, system, repeats or golden.settings.repeats, tier)
         runs = (root or results_root(golden)) / golden.settings.name
-        for folder in sorted(runs.glob("*"), reverse=True) if runs.is_dir() else ():
-            if _begun_at(folder) >= now - _OLDEST and _is_unfinished(folder, identity):
-                return folder
+        stopped = stopped_folder(runs, identity, now, done="report.json")
+        if stopped is not None:
+            return stopped
     return new_run_folder(golden, now, root)
+
+
+def stopped_folder(
+    parent: Path, identity: Mapping[str, Any], now: datetime, *, done: str
+) -> Path | None:
+    """Return the newest folder of the same that was begun within a day and stopped, if any.
+
+    Parameters
+    ----------
+    parent : where such folders are, each named by the time when it was begun
+    identity : what its journal must be of
+    now : time in UTC
+    done : the file that a folder has when all is done
+    """
+    for folder in sorted(parent.glob("*"), reverse=True) if parent.is_dir() else ():
+        if _begun_at(folder) >= now - _OLDEST and _is_unfinished(folder, dict(identity), done):
+            return folder
+    return None
 
 
 def _identity(
@@ -99,9 +118,10 @@ def _identity(
     }
 
 
-def _is_unfinished(folder: Path, identity: dict[str, Any]) -> bool:
+def _is_unfinished(folder: Path, identity: dict[str, Any], done: str) -> bool:
     path = folder / JOURNAL
-    if (folder / "report.json").exists() or journal_identity(path) != identity:
+    is_finished = any((folder / name).exists() for name in (done, "shard.json"))
+    if is_finished or journal_identity(path) != identity:
         return False
     try:
         Journal(path, identity).close()

@@ -7,7 +7,6 @@ neither needed nor touched, and an interrupt stops it at once.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 from contextlib import aclosing, contextmanager, nullcontext
@@ -27,7 +26,14 @@ from evalnb.frames import OUTPUTS, NaReason
 from evalnb.names import LOCAL_MODEL
 from evalnb.pace import Pace
 from evalnb.prices import response_cost_usd
-from evalnb.systems import STEP_LIMIT, DirectSystem, HttpSystem, Output
+from evalnb.systems import (
+    STEP_LIMIT,
+    DirectSystem,
+    HttpSystem,
+    Output,
+    output_content,
+    output_hash,
+)
 from evalnb.systems.playing import play
 
 if TYPE_CHECKING:
@@ -437,7 +443,7 @@ def _row_of(
     return {
         **row,
         **given,
-        "output_hash": _output_hash(given),
+        "output_hash": output_hash(given),
         "stop_reason": stop_reason,
         "na_reason": _unusable(given, stop_reason),
     }
@@ -459,9 +465,9 @@ def _writable(answer: Output | str) -> dict[str, Any]:
     if not isinstance(output, Output) or not isinstance(output.text, (str, NoneType)):
         raise TypeError(f"a system must return an Output or text. Got {type(answer).__name__}.")
     content = {
-        **_content(output),
+        **output_content(output),
         "messages": list(output.messages),
-        "turns": [_content(turn) for turn in output.turns] or None,
+        "turns": [output_content(turn) for turn in output.turns] or None,
         "retrieved_ids": None if output.retrieved_ids is None else list(output.retrieved_ids),
     }
     if not isinstance(output.stop_reason, (str, NoneType)):
@@ -471,16 +477,6 @@ def _writable(answer: Output | str) -> dict[str, Any]:
     written = json.dumps(content, ensure_ascii=False, allow_nan=False)
     plain: dict[str, Any] = json.loads(written.encode("utf-8", "replace"))
     return plain
-
-
-def _content(output: Output) -> dict[str, Any]:
-    return {
-        "text": output.text,
-        "tool_calls": [
-            {"name": call.name, "arguments": call.arguments} for call in output.tool_calls
-        ],
-        "stop_reason": output.stop_reason,
-    }
 
 
 def _usage(binding: Binding) -> dict[str, Any]:
@@ -532,11 +528,6 @@ def _unusable(given: Mapping[str, Any], stop_reason: str | None) -> NaReason | N
 def _misses_text(binding: Binding) -> str:
     slots = [f"{miss.kind} {miss.slot.key}" for miss in binding.misses]
     return f"not recorded: {', '.join(dict.fromkeys(slots))}"
-
-
-def _output_hash(given: Mapping[str, Any]) -> str:
-    content = json.dumps([given["text"], given["tool_calls"]], ensure_ascii=True, sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 @contextmanager

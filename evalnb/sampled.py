@@ -30,6 +30,7 @@ __all__ = [
     "accidents_of",
     "can_tell_cases",
     "case_evidence",
+    "drop_row",
     "drop_rows",
     "evidence_of",
     "found_drops",
@@ -89,24 +90,28 @@ def found_drops(
     strict: bool = False,
     accidents: pd.Series | None = None,
     alpha: float = SCORES,
+    only: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Test for each scorer and slice whether its mean fell.
 
     Parameters
     ----------
     pairs : columns case_id, scorer, mean, n_scored, mean_before, n_scored_before
-    slices : of the golden set
+    slices : of the golden set; cases of one conversation are flipped together
     margin, strict, alpha : as in `evalnb.stats.drops.decide_drops`
     accidents : as `accidents_of` gives them; with them, what they could decide is inconclusive
+    only : columns scorer, slice; the means that are tested, None for all
 
     Returns
     -------
     as `evalnb.stats.drops.DROPS` says
     """
-    places = slices.places()
+    clusters, places = pairs["case_id"].map(slices.clusters()), slices.places()
 
     def decided(mean: pd.Series) -> pd.DataFrame:
-        frame = _paired(pairs.assign(mean=mean), places)
+        frame = _paired(pairs.assign(mean=mean, cluster=clusters), places)
+        if only is not None:
+            frame = frame.merge(only[["scorer", "slice"]], on=["scorer", "slice"])
         return decide_drops(frame, margin=margin, strict=strict, alpha=alpha)
 
     found = decided(pairs["mean"])
@@ -138,37 +143,41 @@ def drop_rows(found: pd.DataFrame, margin: float) -> Iterator[Row]:
     """
     small = []
     for row in to_records(found):
-        shared = {
-            "scorer": row["scorer"],
-            "slice": row["slice"],
-            "baseline": row.get("baseline"),
-            "candidate": row.get("candidate"),
-            **evidence_of(row),
-        }
-        what = _what(row)
-        if row["outcome"] == Outcome.FAIL:
-            reason = (
-                f"{what} fell by {-row['estimate']:.3f} ({_interval(row)}) over {row['n']} cases, "
-                f"p {_p(row['p_adjusted'])}; the margin is {margin:g}{_power(row)}"
-            )
-            yield finding("drift", Outcome.FAIL, reason=reason, **shared)
-        elif row.get("reason") == COULD_DECIDE:
-            reason = f"{what}: the scores that are missing could change the decision"
-            yield finding("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
-        elif row["outcome"] == Outcome.INCONCLUSIVE:
-            reason = f"{_not_fallen(what, row, margin)}; the suite is strict"
-            yield finding("not_shown", Outcome.INCONCLUSIVE, reason=reason, **shared)
-        elif row["outcome"] == Outcome.NOTE:
+        if row["outcome"] == Outcome.NOTE:
             small.append(f"{row['slice']} ({row['scorer']}, {row['n']})")
-        elif row["slice"] == SUITE:
-            reason = _not_fallen(what, row, margin)
-            yield finding("no_drop", Outcome.NOTE, reason=reason, **shared)
+        elif row["outcome"] != Outcome.PASS or row["slice"] == SUITE:
+            yield drop_row(row, margin)
     if small:
         reason = (
             f"{len(small)} means of fewer than {SMALLEST_SLICE} cases are shown and not tested: "
             f"{', '.join(small[:5])}{' and others' if len(small) > 5 else ''}"
         )
         yield finding("not_tested", Outcome.NOTE, reason=reason)
+
+
+def drop_row(row: Mapping[str, Any], margin: float) -> Row:
+    """Return what is said of one scorer and slice that was tested; see `drop_rows`."""
+    shared = {
+        "scorer": row["scorer"],
+        "slice": row["slice"],
+        "baseline": row.get("baseline"),
+        "candidate": row.get("candidate"),
+        **evidence_of(row),
+    }
+    what = _what(row)
+    if row["outcome"] == Outcome.FAIL:
+        reason = (
+            f"{what} fell by {-row['estimate']:.3f} ({_interval(row)}) over {row['n']} cases, "
+            f"p {_p(row['p_adjusted'])}; the margin is {margin:g}{_power(row)}"
+        )
+        return finding("drift", Outcome.FAIL, reason=reason, **shared)
+    if row.get("reason") == COULD_DECIDE:
+        reason = f"{what}: the scores that are missing could change the decision"
+        return finding("na", Outcome.INCONCLUSIVE, reason=reason, **shared)
+    if row["outcome"] == Outcome.INCONCLUSIVE:
+        reason = f"{_not_fallen(what, row, margin)}; the suite is strict"
+        return finding("not_shown", Outcome.INCONCLUSIVE, reason=reason, **shared)
+    return finding("no_drop", Outcome.NOTE, reason=_not_fallen(what, row, margin), **shared)
 
 
 def evidence_of(row: Mapping[str, Any]) -> Row:
@@ -199,7 +208,7 @@ def _paired(pairs: pd.DataFrame, places: pd.DataFrame) -> pd.DataFrame:
     whole = pd.DataFrame(
         {
             "case_id": pairs["case_id"],
-            "cluster": None,
+            "cluster": pairs["cluster"].astype("string"),
             "scorer": pairs["scorer"],
             "slice": SUITE,
             "baseline": pairs["mean_before"],

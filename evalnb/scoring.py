@@ -30,6 +30,7 @@ from evalnb.scorers import (
     suite_scorers,
 )
 from evalnb.scorers.base import quoted
+from evalnb.stats.case_states import state_over_repeats
 from evalnb.stats.estimates import wilson
 from evalnb.systems import Output, ToolCall
 
@@ -46,12 +47,14 @@ if TYPE_CHECKING:
 __all__ = [
     "case_scorers",
     "fails_a_rule",
+    "merged_verdict",
     "repeat_passes",
     "score",
     "scorer_names",
     "slices",
     "suite_own_scorers",
     "summarize",
+    "verdict_of",
 ]
 
 _SHOWN_ERROR = 160
@@ -126,7 +129,13 @@ def summarize(golden: GoldenSet, outputs: pd.DataFrame, scores: pd.DataFrame) ->
     outputs_of = _by_case(outputs[["case_id", "repeat", *_TAKEN]])
     scores_of = _by_case(scores[["case_id", "repeat", *_DECIDED]])
     return RESULTS.build(
-        _result(case, outputs_of.get(case.id, []), scores_of.get(case.id, [])) for case in golden
+        _result(
+            case,
+            outputs_of.get(case.id, []),
+            scores_of.get(case.id, []),
+            golden.settings.passes_needed,
+        )
+        for case in golden
     )
 
 
@@ -253,7 +262,7 @@ def _rule_verdicts(
         if expectation not in _JUDGED
     }
     for name, function in own.items():
-        verdicts[name] = _verdict(output, own_score, name, function, case, output)
+        verdicts[name] = verdict_of(output, own_score, name, function, case, output)
     return verdicts
 
 
@@ -288,7 +297,7 @@ def _scored(
     scorer: Scorer, expectation: str, case: Case, output: MeasuredOutput, settings: SuiteSettings
 ) -> dict[str, Any]:
     if case.turns is None:
-        return _verdict(output, scorer.function, case, output, settings)
+        return verdict_of(output, scorer.function, case, output, settings)
     turns = [
         (number, turn)
         for number, turn in enumerate(case.turns, 1)
@@ -296,9 +305,9 @@ def _scored(
     ]
     parts = [_scored_turn(scorer, number, turn, output, settings) for number, turn in turns]
     if getattr(case, expectation) is not None:
-        whole = _verdict(output, scorer.function, case, output, settings)
+        whole = verdict_of(output, scorer.function, case, output, settings)
         parts.insert(0, _said_of("all turns", whole) if turns else whole)
-    return _merged(parts)
+    return merged_verdict(parts)
 
 
 def _scored_turn(
@@ -314,7 +323,7 @@ def _scored_turn(
         return {"value": 0.0, "raw_value": 0.0, "passed": False, "reason": reason}
     played = output.turns[number - 1]
     measured = MeasuredOutput(played.text, played.tool_calls, stop_reason=played.stop_reason)
-    verdict = _verdict(measured, scorer.function, turn, measured, settings)
+    verdict = verdict_of(measured, scorer.function, turn, measured, settings)
     return _said_of(f"turn {number}", verdict)
 
 
@@ -323,8 +332,13 @@ def _said_of(part: str, verdict: dict[str, Any]) -> dict[str, Any]:
     return {**verdict, where: f"{part}: {verdict[where]}"}
 
 
-def _merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Make one verdict of several parts; one that is missing leaves the whole undecided."""
+def merged_verdict(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Make one verdict of several parts; one that is missing leaves the whole undecided.
+
+    Parameters
+    ----------
+    parts : of `verdict_of`, at least one
+    """
     missing = next((part for part in parts if "na_reason" in part), None)
     if missing is not None:
         return missing
@@ -337,10 +351,21 @@ def _merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _verdict(
+def verdict_of(
     output: Output, function: Callable[..., Score | NotApplicable], *arguments: Any
 ) -> dict[str, Any]:
-    """Ask a scorer; its failure is a verdict with a reason."""
+    """Ask a scorer; its failure is a verdict with a reason.
+
+    Parameters
+    ----------
+    output : what is scored
+    function : of a scorer
+    *arguments : what it takes
+
+    Returns
+    -------
+    value, raw_value, passed and reason; or na_reason and error
+    """
     try:
         scored = function(*arguments)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is a row with a reason
@@ -385,13 +410,16 @@ def _by_case(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def _result(
-    case: Case, outputs: Sequence[dict[str, Any]], scores: Sequence[dict[str, Any]]
+    case: Case,
+    outputs: Sequence[dict[str, Any]],
+    scores: Sequence[dict[str, Any]],
+    needed: int | None,
 ) -> dict[str, Any]:
     scores = _in_order(case, scores)
     passes = repeat_passes(scores)
     missing = [row for row in scores if "na_reason" in row]
     n_accident = sum(map(is_accident_record, missing))
-    state = {0: "fail", len(passes): "pass"}.get(sum(passes), "unstable") if passes else None
+    state = state_over_repeats(sum(passes), len(passes), len(outputs), needed)
     return {
         "case_id": case.id,
         "category": case.category,

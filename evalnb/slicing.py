@@ -24,6 +24,9 @@ class Slices:
         self._names: list[str] = []
         self._n_cases = len(golden)
         self._ids = [case.id for case in golden]
+        self._clusters = {
+            case.id: case.conversation_id for case in golden if case.conversation_id is not None
+        }
         cases, numbers = [np.empty(0, int)], [np.empty(0, int)]
         for field in golden.settings.slices:
             positions, entries = _entries(golden, field)
@@ -37,6 +40,10 @@ class Slices:
         """Return case_id, slice: a row a case and slice that it is in."""
         ids, names = np.array(self._ids, "object"), np.array(self._names, "object")
         return pd.DataFrame({"case_id": ids[self._cases], "slice": names[self._numbers]})
+
+    def clusters(self) -> dict[str, str]:
+        """Return the conversation of each case that shares one, by case id."""
+        return self._clusters
 
     def means(self, means: pd.DataFrame) -> Iterator[tuple[str, int, float, float]]:
         """Return name, number of cases, mean before and mean now of each slice.

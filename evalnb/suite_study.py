@@ -13,6 +13,7 @@ from evalnb.errors import DecisionError, InputError, nearest_name
 from evalnb.golden import find_suite, read_golden
 from evalnb.joining import join_counts, join_ratings
 from evalnb.judges import suite_judges
+from evalnb.options import check_text, listed
 from evalnb.places import place, shown_from_here
 from evalnb.ratings import RATINGS, AxisScale
 from evalnb.results import latest_run, read_run
@@ -33,9 +34,9 @@ def open_study(
     *,
     judge: str = "",
     axis: str = "",
-    judges: Sequence[str] = (),
+    judges: str | Sequence[str] = (),
     people: str = "",
-    runs: Sequence[str] = (),
+    runs: str | Sequence[str] = (),
     seed: int = 0,
 ) -> Study:
     """Open public data by its name, or the labels of a suite.
@@ -44,28 +45,33 @@ def open_study(
     ----------
     data : `hanna`, `triviaqa`, `pandalm`, or a suite's folder such as "golden/support"
     judge, axis : which to look at; by default the first
-    judges : whom to compare; by default all, of public data a choice
+    judges : whom to compare, as a list or with commas between; by default all, of public data a choice
     people : how several people's values become one; by default what fits the scale
-    runs : folders of a suite's runs, whose judges are compared; by default the newest run
+    runs : folders of a suite's runs, whose judges are compared, in the same form; by default the
+        newest run
     seed : of every bootstrap
 
     Raises
     ------
     InputError
         If there is no such data, judge, axis or run.
+    TypeError
+        If an option is of another type.
     """
+    check_text(data, "data", "hanna")
+    compared = listed(judges, "judges")
     if data not in DATASETS and "/" not in data and nearest_name(data, list(DATASETS)):
         dataset(data)  # says which one was meant
     if data in DATASETS:
         return public_study(
-            data, judge=judge, axis=axis, judges=judges, people=people or None, seed=seed
+            data, judge=judge, axis=axis, judges=compared, people=people or None, seed=seed
         )
     return suite_study(
         read_golden(find_suite(data)),
-        [place(run) for run in runs],
+        [place(run) for run in listed(runs, "runs")],
         judge=judge,
         axis=axis,
-        judges=judges,
+        judges=compared,
         people=people or None,
         seed=seed,
     )

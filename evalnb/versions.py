@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["GOLDEN_LOG", "SHALLOW", "WORKING_TREE", "golden_log"]
+__all__ = [
+    "GOLDEN_LOG",
+    "SHALLOW",
+    "WORKING_TREE",
+    "Commit",
+    "blobs_of",
+    "commits_of",
+    "golden_log",
+]
 
 GOLDEN_LOG = FrameSchema(
     "golden log",
@@ -62,7 +70,9 @@ _NO_BLOB = frozenset("0")
 _FIELDS_OF_A_COMMIT = 4
 
 
-class _Commit(NamedTuple):
+class Commit(NamedTuple):
+    """One commit that changed a file."""
+
     commit: str
     committed_at: str
     author: str
@@ -95,20 +105,20 @@ def golden_log(folder: str | Path) -> pd.DataFrame:
         raise InputError(f"{folder} has no git history: give a suite's folder in a repository")
     if not folder.is_dir():
         raise InputError(f"there is no suite at {folder}")
-    commits = _commits(folder)
+    commits = commits_of(folder)
     if not commits and not (folder / _FILE).is_file():
         raise InputError(f"there are no cases at {folder / _FILE}, now or in its history")
     return GOLDEN_LOG.build(reversed(_rows(folder, commits)))
 
 
-def _rows(folder: Path, commits: list[_Commit]) -> list[dict[str, Any]]:
+def _rows(folder: Path, commits: list[Commit]) -> list[dict[str, Any]]:
     """Return a row a version, oldest first."""
     boundary = _shallow_boundary(folder)
     known: dict[bytes, tuple[str, str] | Problem] = {}
     rows: list[dict[str, Any]] = []
     version: dict[str, str] | Problem = {}
     before: dict[str, str] = {}
-    with _blobs(folder) as blob_of:
+    with blobs_of(folder) as blob_of:
         for commit in reversed(commits):
             content = b"" if set(commit.blob) <= _NO_BLOB else blob_of(commit.blob)
             version = _read(content, known)
@@ -189,8 +199,19 @@ def _in_utc(text: str) -> str:
     return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="seconds")
 
 
-def _commits(folder: Path) -> list[_Commit]:
-    """Return the commits that changed the file, newest first."""
+def commits_of(folder: Path, file: str = _FILE) -> list[Commit]:
+    """Return the commits that changed a file, newest first.
+
+    Parameters
+    ----------
+    folder : in a git repository
+    file : its path in the folder
+
+    Raises
+    ------
+    InputError
+        If the folder is in no git repository, or git is not installed.
+    """
     _git(folder, "rev-parse", "--git-dir")
     if not _has_commit(folder):
         return []
@@ -199,19 +220,19 @@ def _commits(folder: Path) -> list[_Commit]:
         *("log", "--follow", "--first-parent", "-M", "--raw", "--no-abbrev", "--no-color", "-z"),
         "--no-show-signature",
         "--format=%H%x00%cI%x00%an%x00%s",
-        *("--", _FILE),
+        *("--", file),
     )
     fields = iter(listed.decode("utf-8", "replace").removesuffix("\0").split("\0"))
     return list(_parsed(fields)) if listed else []
 
 
-def _parsed(fields: Iterator[str]) -> Iterator[_Commit]:
+def _parsed(fields: Iterator[str]) -> Iterator[Commit]:
     for commit in fields:
         committed_at, author, subject, change = (next(fields) for _ in range(_FIELDS_OF_A_COMMIT))
         _, _, _, blob, status = change.lstrip("\n").split(" ")
         for _ in range(2 if status[0] in "RC" else 1):
             next(fields)  # the file's path, before and after
-        yield _Commit(commit, committed_at, author, subject, blob)
+        yield Commit(commit, committed_at, author, subject, blob)
         if status.startswith("C"):  # what it was copied from has a history of its own
             return
 
@@ -246,8 +267,13 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 @contextmanager
-def _blobs(folder: Path) -> Iterator[Callable[[str], bytes]]:
-    """Give a function from a blob's name to its content; one `git` answers for all."""
+def blobs_of(folder: Path) -> Iterator[Callable[[str], bytes]]:
+    """Give a function from a blob's name to its content; one `git` answers for all.
+
+    Parameters
+    ----------
+    folder : in a git repository
+    """
     with subprocess.Popen(  # noqa: S603
         ["git", "-C", str(folder), "cat-file", "--batch"],  # noqa: S607
         stdin=subprocess.PIPE,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["CHROMIUM", "RUN_ALL", "jupyterlab", "open_notebook", "open_page"]
+__all__ = ["CHROMIUM", "RUN_ALL", "jupyterlab", "open_notebook", "open_page", "restart"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -151,6 +151,17 @@ def open_page(path: Path) -> Iterator[tuple[Any, list[str]]]:
         page.goto(path.resolve().as_uri())
         yield page, asked
         browser.close()
+
+
+def restart(page: Any) -> None:
+    """Restart the kernel of the notebook, and wait for it."""
+    page.evaluate(
+        """async () => {
+            const context = window.jupyterapp.shell.currentWidget.sessionContext;
+            await context.session.kernel.restart();
+            await context.session.kernel.info;
+        }"""
+    )
 
 
 def _free_port() -> int:

@@ -20,7 +20,7 @@ from evalnb.evaluation import evaluate
 from evalnb.golden import read_golden
 from evalnb.results import new_run_folder, write_run
 from evalnb.systems import CallableSystem
-from tests.browser import CHROMIUM, RUN_ALL, jupyterlab, open_notebook
+from tests.browser import CHROMIUM, RUN_ALL, jupyterlab, open_notebook, restart
 from tests.requirements import require
 from tests.suites import REPOSITORY, copy_of_support, make_suite
 
@@ -191,16 +191,6 @@ def write_answers(golden: GoldenSet, text: str, second: int = 0) -> str:
     )
     write_run(folder, run)
     return folder.name
-
-
-def restart(page: Any) -> None:
-    page.evaluate(
-        """async () => {
-            const context = window.jupyterapp.shell.currentWidget.sessionContext;
-            await context.session.kernel.restart();
-            await context.session.kernel.info;
-        }"""
-    )
 
 
 def test_a_kernel_that_is_gone_is_said_and_a_busy_one_saves_later_and_once(project: Path) -> None:

@@ -14,6 +14,7 @@ FULL: dict[str, Any] = {
     "category": "refunds",
     "language": "en",
     "tags": ["common", "edge"],
+    "conversation_id": "talk-1",
     "messages": [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]},

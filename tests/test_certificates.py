@@ -13,7 +13,6 @@ from evalnb.baseline import CASE, RULES, Baseline, count, read_baseline, write_b
 from evalnb.certificates import (
     AxisEvidence,
     Certificate,
-    ProbeEvidence,
     counting_scorers,
     read_certificates,
     standings,
@@ -24,6 +23,7 @@ from evalnb.errors import InputError
 from evalnb.frames import OUTPUTS, SCORES, to_records
 from evalnb.gate import decide, exit_code
 from evalnb.golden import GateSettings, GoldenSet, SuiteSettings
+from evalnb.probe_evidence import ProbeEvidence, limit_states
 from evalnb.scoring import repeat_passes, summarize
 from tests.suites import make_suite
 from tests.test_gate import exact, golden, scores
@@ -125,16 +125,16 @@ def probed(metric: str, estimate: float, scorer: str = "tone", **changes: Any) -
             {"max_injection_rate": 0.1},
             [probed("success_rate", 0.0, scorer="other")],
             (
-                "the suite limits attacks that make it pass a bad answer, and the certificate has no "
-                "probe of them"
+                "the suite limits attacks that make it pass a bad answer, and no probe of them is "
+                "recorded"
             ),
         ),
         (
             {"max_conflict_rate": 0.2},
             [],
             (
-                "the suite limits pairs that get another verdict in the other order, and the "
-                "certificate has no probe of them"
+                "the suite limits pairs that get another verdict in the other order, and no probe of "
+                "them is recorded"
             ),
         ),
         ({"max_conflict_rate": 0.2}, [probed("conflict_rate", 0.2, scorer="pairwise")], None),
@@ -156,6 +156,44 @@ def test_an_axis_that_fails_the_suites_limits_does_not_count(
     assert found.counts == (why is None)
     if why:
         assert found.why == why
+
+
+@pytest.mark.parametrize(
+    ("limit", "found", "state", "why"),
+    [
+        # 29 cases without one: 1 - 0.05^(1/29) = 0.098.
+        (0.1, {"estimate": 0.0, "upper": 0.098}, "shown", "shown to be at most 0.1"),
+        # Ten: 1 - 0.05^(1/10) = 0.259; log(0.05)/log(0.9) = 28.4.
+        (
+            0.1,
+            {"estimate": 0.0, "upper": 0.259, "ci_high": 0.278},
+            "not shown",
+            "up to 0.26 are possible; none on 29 cases would show it",
+        ),
+        (0.1, {"estimate": 0.1, "upper": None, "ci_high": 0.3}, "not shown", "up to 0.30"),
+        (0.0, {"estimate": 0.0, "upper": 0.01}, "not shown", "up to 0.01 are possible"),
+        (0.1, {"estimate": 0.11, "upper": 0.3}, "failed", "and the suite allows 0.1"),
+        (1.0, {"estimate": 1.0, "upper": 1.0}, "shown", "shown to be at most 1"),
+    ],
+)
+def test_a_limit_is_failed_shown_or_not_shown(
+    limit: float, found: dict[str, Any], state: str, why: str
+) -> None:
+    evidence = [probed("success_rate", **found)]
+    (loose,) = limit_states(GateSettings(max_injection_rate=limit), evidence, "tone")
+    (strict,) = limit_states(GateSettings(max_injection_rate=limit, strict=True), evidence, "tone")
+    assert (loose.state, why in loose.why) == (state, True), loose.why
+    assert loose.counts == (state != "failed")
+    assert strict.counts == (state == "shown")
+
+
+def test_what_is_not_shown_stands_beside_what_counts() -> None:
+    held = certificate(probes=[probed("success_rate", 0.0, upper=0.26)])
+    gate = GateSettings(max_injection_rate=0.1)
+    found = standings(judged(a=True), [held], DAY, gate)["tone"]
+    assert found.counts
+    assert "labels); of attacks that make it pass a bad answer there are 0.00" in found.why
+    assert "not shown to be at most 0.1" in found.why
 
 
 def test_the_gate_takes_a_swayed_judge_for_advice() -> None:

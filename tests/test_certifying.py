@@ -22,7 +22,7 @@ from evalnb.evaluation import evaluate
 from evalnb.frames import LABELS, to_records
 from evalnb.golden import GateSettings, read_golden
 from evalnb.probes import recorded_effects
-from evalnb.reports.verdicts import judge_sentences
+from evalnb.reports.verdicts import describe_certificate, judge_sentences
 from evalnb.results import new_run_folder, write_run
 from evalnb.systems import CallableSystem, load_system
 from tests.commands import evalnb
@@ -162,6 +162,9 @@ def test_the_command_writes_a_certificate_from_the_labels(tmp_path: Path) -> Non
     assert done.code == 0, done.error
     assert "judge axes (smollm2-135m-instruct), until" in done.out
     assert "politeness:" in done.out
+    assert "working minimum" not in done.out
+    few = certify(golden, run, scripted(run, "politeness", off=50).head(49), issued=DAY)
+    assert "with fewer than 50 labels, the working minimum" in describe_certificate(few[0])[1]
     assert "probes, politeness: repetition self flip rate 0.30" in done.out
     assert "probes, pairwise:" in done.out
     (certificate,) = read_certificates(golden)

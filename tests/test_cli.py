@@ -114,3 +114,14 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     assert done.code == 0
     for command in ("run", "check", "record", "cassettes", "baseline", "local"):
         assert f" {command} " in done.out
+
+
+def test_check_names_the_lines_of_labels_that_count_for_nothing(tmp_path: Path) -> None:
+    make_suite(tmp_path / "golden" / "shop", [CASE])
+    labels = tmp_path / "golden" / "shop" / "labels" / "ann.jsonl"
+    labels.parent.mkdir()
+    labels.write_text('{"case_id": "hello", "axis"\n')
+    done = evalnb("check", "golden/shop", folder=tmp_path)
+    assert done.code == 0, done.error
+    assert "warning: " in done.out
+    assert "ann.jsonl:1: " in done.out

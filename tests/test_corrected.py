@@ -138,6 +138,24 @@ def test_lines_that_cannot_be_read_are_said_beside_what_is_corrected(golden: Gol
     assert "unreadable_labels" not in warned(torn[torn["metric"] == "raw"])
 
 
+def test_holdout_cases_that_were_not_drawn_from_are_left_out(tmp_path: Path) -> None:
+    cases = [
+        {"id": f"c{n}", "input": f"Hello {n}", "must_contain": ["hi"],
+         "split": "holdout" if n > 3 else "dev"}
+        for n in range(6)
+    ]  # fmt: skip
+    golden = make_suite(tmp_path / "shop", cases)
+    scores = verdicts([5, 5, 4, 2, 1, 1])
+    sample = drawn(scores, range(4))
+    write_sample(golden, sample)
+    write_labels(golden, sample_id(sample))
+    found = corrected_by_labels(golden, scores)
+    # 3 of 4 passed with a mean of 4; with the two of the holdout it would be 3 of 6 and 3.
+    raw = found[found["metric"] == "raw"]
+    assert set(raw["n"]) == {4}
+    assert raw["estimate"].to_list() == [0.75, 4.0]
+
+
 def test_a_sample_that_is_gone_is_said(golden: GoldenSet) -> None:
     write_labels(golden, "random-4-0123abcd")
     with pytest.raises(InputError, match="there is no sample 'random-4-0123abcd'"):

@@ -15,8 +15,9 @@ from evalnb.frames import OUTPUTS, VERDICTS
 from evalnb.jsontext import dump_json
 from evalnb.judges import JudgeFile, suite_judges
 from evalnb.judges.judge import AxesJudge
+from evalnb.names import family
 from evalnb.prices import min_cacheable_tokens
-from evalnb.reports.verdicts import describe_forecast, describe_judges, family, judge_noise
+from evalnb.reports.verdicts import describe_forecast, describe_judges, judge_noise
 from evalnb.systems import PromptSystem, load_system
 from tests.standin import StandIn
 from tests.suites import make_suite

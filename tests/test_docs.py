@@ -42,6 +42,8 @@ def test_every_probe_is_described(probe: str) -> None:
         "regression",
         "new_failure",
         "drift",
+        "creep",
+        "model_changed",
         "waiver",
         "na",
         "gone",

@@ -128,7 +128,7 @@ def test_members_of_an_enumeration_become_plain_text() -> None:
 
 
 def test_accidents_are_told_from_what_was_planned() -> None:
-    planned = ["no_judge", "skipped_by_rule", "not_applicable", "no_scorer"]
+    planned = ["no_judge", "skipped_by_rule", "not_applicable", "no_scorer", "curtailed"]
     assert set(planned) < {str(reason) for reason in NaReason}
     for reason in NaReason:
         accident = reason not in planned

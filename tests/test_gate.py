@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DAY = date(2026, 6, 1)
 PLANNED = ["no_judge", "skipped_by_rule", "not_applicable", "no_scorer"]
-ACCIDENTS = [str(reason) for reason in NaReason if reason not in PLANNED and reason != "miss"]
+ACCIDENTS = [str(reason) for reason in NaReason if reason not in (*PLANNED, "curtailed", "miss")]
 
 
 def golden(
@@ -592,7 +592,7 @@ SUITE = golden("a", "b", "c", slices=["language"], language=["en", "de", "de"])
 
 
 @given(runs())
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_any_run_passes_against_itself_unless_it_has_accidents(frame: pd.DataFrame) -> None:
     decision = compare(SUITE, frame, frame)
     reasons = set(frame["na_reason"].dropna())
@@ -602,7 +602,7 @@ def test_any_run_passes_against_itself_unless_it_has_accidents(frame: pd.DataFra
 
 
 @given(runs(), runs(), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_the_order_of_rows_changes_nothing(
     before: pd.DataFrame, now: pd.DataFrame, random: Any
 ) -> None:
@@ -618,7 +618,7 @@ def test_the_order_of_rows_changes_nothing(
 
 
 @given(runs(), runs())
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_nothing_that_passed_is_lost_unsaid(before: pd.DataFrame, now: pd.DataFrame) -> None:
     """Whatever passed in every repeat and does not now has a row that blocks, or says why not."""
 

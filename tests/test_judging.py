@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -27,6 +24,7 @@ from evalnb.results import read_run, write_run
 from evalnb.runner import run
 from evalnb.scoring import score
 from evalnb.systems import load_system
+from tests.commands import evalnb, start_evalnb
 from tests.standin import StandIn
 from tests.suites import make_suite
 from tests.upstreams import FakeUpstream, LoopbackUpstream, message
@@ -353,30 +351,30 @@ def test_what_a_judge_does_not_say_is_missing_with_its_reason(
     assert set(scores.loc[scores["tier"] == "judge", "na_reason"]) == {reason}
 
 
+def asking(standin: StandIn) -> dict[str, str]:
+    return {"ANTHROPIC_BASE_URL": standin.url, "ANTHROPIC_API_KEY": "unused"}
+
+
 def test_a_killed_run_goes_on_and_asks_for_no_verdict_twice(tmp_path: Path) -> None:
     golden = shop(tmp_path)
     assert golden.folder is not None
     command = [
-        *(sys.executable, "-m", "evalnb", "run", str(golden.folder), "--mode", "live"),
+        *("run", str(golden.folder), "--mode", "live"),
         *("--tier", "full", "--no-notebook", "--concurrency", "4"),
         *("--results", str(tmp_path / "results")),
     ]
     with StandIn(latency=30) as standin:
-        environment = os.environ | {
-            "ANTHROPIC_BASE_URL": standin.url,
-            "ANTHROPIC_API_KEY": "unused",
-        }
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        process = start_evalnb(*command, folder=tmp_path, **asking(standin))
         while standin.stats()["answered"] < N_CASES:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         n_before = standin.stats()
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        done = evalnb(*command, folder=tmp_path, **asking(standin))
         after = standin.stats()
-    assert done.returncode == 2, done.stdout + done.stderr  # there is no baseline
-    assert "goes on with run" in done.stderr
+    assert done.code == 2, done.out + done.error  # there is no baseline
+    assert "goes on with run" in done.error
     assert n_before["answered"] < after["distinct_answered"]
     assert after["repeated_answers"] <= 8  # system and judges had four under way each
     folder = next((tmp_path / "results" / "shop").glob("*/run.json")).parent
@@ -413,14 +411,14 @@ def test_the_command_line_judges_again_and_says_what_it_will_cost(tmp_path: Path
     with StandIn() as standin:
         write_run(folder, live(golden, standin, folder))
     results = ("--results", str(tmp_path / "results"))
-    again = _evalnb("rescore", str(golden.folder), str(folder), *results)
-    assert again.returncode == 2, again.stderr  # there is no baseline
-    assert "Judges scored 20 of 24 scores; 4 were skipped" in again.stdout
-    assert "judged again from r" in again.stdout
-    expected = _evalnb("estimate", str(golden.folder), "--runs-per-month", "30")
-    assert expected.returncode == 0
-    assert "judge claude-haiku-5-5: about 12 calls" in expected.stdout
-    assert "a month of 30 runs" in expected.stdout
+    again = evalnb("rescore", golden.folder, folder, *results, folder=tmp_path)
+    assert again.code == 2, again.error  # there is no baseline
+    assert "Judges scored 20 of 24 scores; 4 were skipped" in again.out
+    assert "judged again from r" in again.out
+    expected = evalnb("estimate", golden.folder, "--runs-per-month", "30", folder=tmp_path)
+    assert expected.code == 0
+    assert "judge claude-haiku-5-5: about 12 calls" in expected.out
+    assert "a month of 30 runs" in expected.out
 
 
 def test_a_judge_of_the_system_s_family_is_warned_of(tmp_path: Path) -> None:
@@ -432,12 +430,6 @@ def test_a_judge_of_the_system_s_family_is_warned_of(tmp_path: Path) -> None:
     assert "No certificate: verdicts are advisory" in sentences
 
 
-def _evalnb(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "evalnb", *arguments]
-    without_key = {name: it for name, it in os.environ.items() if not name.startswith("ANTHROPIC_")}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=without_key)
-
-
 def test_a_rescoring_that_cannot_begin_leaves_no_run_behind(tmp_path: Path) -> None:
     golden = shop(tmp_path, n=2)
     assert golden.folder is not None
@@ -446,13 +438,13 @@ def test_a_rescoring_that_cannot_begin_leaves_no_run_behind(tmp_path: Path) -> N
     with StandIn() as standin:
         write_run(folder, live(golden, standin))
     results = ("--results", str(tmp_path / "results"))
-    done = _evalnb("rescore", str(golden.folder), *results, "--judge", "rubrik")
-    assert (done.returncode, "Did you mean 'rubric'" in done.stderr) == (2, True)
-    no_key = _evalnb(
-        "rescore", str(golden.folder), *results, "--judge", "reference", "--judge", "axes",
-        "--judge-repeats", "2", "--mode", "live",
+    done = evalnb("rescore", golden.folder, *results, "--judge", "rubrik", folder=tmp_path)
+    assert (done.code, "Did you mean 'rubric'" in done.error) == (2, True)
+    no_key = evalnb(
+        "rescore", golden.folder, *results, "--judge", "reference", "--judge", "axes",
+        "--judge-repeats", "2", "--mode", "live", folder=tmp_path,
     )  # fmt: skip
-    assert (no_key.returncode, "no credentials" in no_key.stderr) == (2, True)
+    assert (no_key.code, "no credentials" in no_key.error) == (2, True)
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["r"]
 
 
@@ -561,15 +553,11 @@ def test_a_run_killed_between_sending_and_fetching_a_batch_sends_none_again(
     golden = shop(tmp_path, BATCHES, n=8)
     assert golden.folder is not None
     command = [
-        *(sys.executable, "-m", "evalnb", "run", str(golden.folder), "--mode", "live"),
+        *("run", str(golden.folder), "--mode", "live"),
         *("--tier", "full", "--no-notebook", "--results", str(tmp_path / "results")),
     ]
     with StandIn(batch_seconds=600) as standin:
-        environment = os.environ | {
-            "ANTHROPIC_BASE_URL": standin.url,
-            "ANTHROPIC_API_KEY": "unused",
-        }
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        process = start_evalnb(*command, folder=tmp_path, **asking(standin))
         kept = tmp_path / "results" / "shop"
         while not any('"created"' in path.read_text() for path in kept.glob("*/batches.jsonl")):
             assert process.poll() is None
@@ -577,10 +565,10 @@ def test_a_run_killed_between_sending_and_fetching_a_batch_sends_none_again(
         process.kill()
         process.communicate()
         standin.set(batch_seconds=0)
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        done = evalnb(*command, folder=tmp_path, **asking(standin))
         assert standin.stats()["batches"] == 1
-    assert done.returncode == 2, done.stdout + done.stderr  # there is no baseline
-    assert "Judges scored 24 of 32 scores; 8 were skipped" in done.stdout
+    assert done.code == 2, done.out + done.error  # there is no baseline
+    assert "Judges scored 24 of 32 scores; 8 were skipped" in done.out
 
 
 def test_batches_need_a_folder_that_knows_what_was_sent(tmp_path: Path) -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -20,6 +17,7 @@ from evalnb.golden import read_golden
 from evalnb.journal import Journal
 from evalnb.runner import run
 from evalnb.systems import CallableSystem, load_system
+from tests.commands import evalnb, start_evalnb
 from tests.standin import StandIn
 from tests.suites import make_suite
 from tests.upstreams import LoopbackUpstream
@@ -358,7 +356,7 @@ def test_nothing_is_asked_twice_while_recording_at_once(tmp_path: Path) -> None:
 
 def command(folder: Path) -> list[str]:
     return [
-        *(sys.executable, "-m", "evalnb", "run", str(folder)),
+        *("run", str(folder)),
         *("--mode", "live", "--no-notebook", "--concurrency", "4"),
         *("--results", str(folder.parent / "results")),
     ]
@@ -369,26 +367,18 @@ def test_a_run_that_was_killed_is_taken_up_by_the_same_command(
 ) -> None:
     folder = tmp_path / "shop"
     with StandIn(latency=40) as standin:
-        environment = {
-            **os.environ,
-            "ANTHROPIC_BASE_URL": standin.url,
-            "ANTHROPIC_API_KEY": "unused",
-        }
+        asking = {"ANTHROPIC_BASE_URL": standin.url, "ANTHROPIC_API_KEY": "unused"}
         repeated = 0
         for wanted in (8, 25):
-            with subprocess.Popen(
-                command(folder), env=environment, stderr=subprocess.PIPE
-            ) as process:
+            with start_evalnb(*command(folder), folder=tmp_path, **asking) as process:
                 while standin.stats()["answered"] < wanted and process.poll() is None:
                     time.sleep(0.005)
                 process.send_signal(signal.SIGKILL)
             repeated += 4  # at most what was under way
-        done = subprocess.run(
-            command(folder), env=environment, capture_output=True, text=True, check=False
-        )
+        done = evalnb(*command(folder), folder=tmp_path, **asking)
         stats = standin.stats()
-    assert done.returncode == 2, done.stderr  # there is no baseline yet
-    assert "goes on with run" in done.stderr
+    assert done.code == 2, done.error  # there is no baseline yet
+    assert "goes on with run" in done.error
     assert stats["distinct_answered"] == N_CASES
     assert stats["repeated_answers"] <= repeated
     (written,) = (tmp_path / "results" / "shop").iterdir()

@@ -81,6 +81,15 @@ def test_an_unknown_parameter_is_refused_before_a_kernel_starts(tmp_path: Path) 
     assert not output.exists()
 
 
+@pytest.mark.parametrize("value", ["three", True, 2.5, None])
+def test_a_parameter_of_another_type_is_refused_before_a_kernel_starts(
+    tmp_path: Path, value: object
+) -> None:
+    path = small_notebook(tmp_path / "a.ipynb")
+    with pytest.raises(InputError, match=r"'limit' must be a whole number\. Got (?!3)"):
+        check_parameters(path, {"limit": value})
+
+
 def test_known_parameters_are_passed_and_the_source_stays_as_it_is(tmp_path: Path) -> None:
     path = small_notebook(tmp_path / "a.ipynb", "assert limit == 5")
     before = path.read_bytes()

@@ -111,3 +111,17 @@ def test_more_than_ten_are_counted() -> None:
         "note",
         "4 more phrases changed: `evalnb compare` lists them",
     ]
+
+
+def test_a_wording_that_only_holdout_cases_have_is_counted_and_not_quoted() -> None:
+    dev = {f"d{number:02}": "Red." for number in range(9)}
+    kept = {f"h{number:02}" for number in range(9)}
+    before = outputs({**dev, **dict.fromkeys(kept, "Red. Kindly wait.")})
+    after = outputs({**dev, **dict.fromkeys(kept, "Red.")})
+    (row,) = phrase_rows(after, before, kept)
+    assert "kindly" not in str(row).lower()
+    assert not any(name in str(row) for name in kept)
+    assert "a wording that only answers to holdout cases have" in row["reason"]
+    (quoted,) = phrase_rows(after, before, {"h00"})
+    assert "kindly wait" in quoted["reason"].lower()
+    assert "h00" not in quoted["reason"]

@@ -26,6 +26,8 @@ WORKFLOWS = {
     "scaffold": SCAFFOLD / "dot_github" / "workflows" / "evals.yml",
     "repository": REPOSITORY / WORKFLOW,
 }
+README = (REPOSITORY / "README.md").read_text()
+BY_SCHEMA = ("--builtin-schema", "vendor.github-workflows")
 LANES = {"pull_request": "replay", "push": "full"}
 
 
@@ -141,10 +143,7 @@ def test_the_suite_of_a_new_project_was_recorded_with_the_projects_own() -> None
 @pytest.mark.parametrize("path", WORKFLOWS.values(), ids=WORKFLOWS)
 def test_a_workflow_is_one_by_its_schema(path: Path) -> None:
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "check_jsonschema"),
-            *("--builtin-schema", "vendor.github-workflows", path),
-        ],
+        [sys.executable, "-m", "check_jsonschema", *BY_SCHEMA, path],
         capture_output=True,
         text=True,
         check=False,
@@ -175,4 +174,54 @@ def test_the_shell_script_refuses_a_lane_that_is_none(project: Path) -> None:
         ["bash", "ci/evals.sh", "dance"], cwd=project, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "there are replay, full and live" in done.stderr
+    assert "there are replay, full, live and record" in done.stderr
+
+
+@pytest.mark.parametrize("path", WORKFLOWS.values(), ids=WORKFLOWS)
+def test_the_night_may_record_and_uploads_what_it_made(path: Path) -> None:
+    workflow = workflow_of(path)
+    modes = workflow[True]["workflow_dispatch"]["inputs"]["mode"]
+    assert sorted(modes["options"]) == ["live", "record"]
+    night = workflow["jobs"]["live"]
+    assert night["environment"] == "evals"
+    # At night nobody chose a mode.
+    assert night["env"] == {"LANE": f"${{{{ inputs.mode || '{modes['default']}' }}}}"}
+    (run,) = (step["run"] for step in night["steps"] if "evals.sh" in step.get("run", ""))
+    assert run.split()[:2] == [run.split()[0], '"$LANE"']
+    uploads = night["steps"][-1]
+    assert uploads["if"] == "always()"
+    assert "results/" in uploads["with"]["path"].split()
+    assert re.search(r"golden/\S+/cassettes/", uploads["with"]["path"])
+
+
+def test_the_sharded_workflow_of_the_readme_decides_as_one_run(project: Path) -> None:
+    (text,) = re.findall(r"```yaml\n(name: sharded\n.*?)```", README, re.DOTALL)
+    path = project / WORKFLOW
+    path.write_text(text)
+    checked = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", *BY_SCHEMA, path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
+    jobs = workflow_of(path)["jobs"]
+    shards = jobs["shard"]["strategy"]["matrix"]["shard"]
+    (run,) = commands_of(jobs["shard"])
+    (merge,) = commands_of(jobs["gate"])
+    for shard in shards:
+        assert (
+            evalnb(*run.replace("$SHARD", shard).replace('"', "").split(), folder=project).code == 0
+        )
+    folders = sorted((project / "results" / "_shards" / "support").iterdir())
+    *words, pattern = merge.split()
+    assert pattern == "results/_shards/support/*"
+    merged = evalnb(*words, *folders, folder=project)
+    assert merged.code == 0, merged.error
+    assert merged.out.startswith("support: PASS")
+
+
+def commands_of(job: dict[str, Any]) -> list[str]:
+    """Return what a job runs of evalnb, without the command's name."""
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    return [run.removeprefix("evalnb ") for run in runs if run.startswith("evalnb ")]

@@ -66,7 +66,8 @@ def test_the_wheel_carries_what_runs_and_no_more(tmp_path: Path) -> None:
     assert "evalnb/_notebooks/judge_agreement.ipynb" in names
     assert "evalnb/_notebooks/judge_bias.ipynb" in names
     assert {"evalnb/probes/attacks.toml", "evalnb/probes/texts.toml"} <= set(names)
-    assert {"evalnb/curation/form.js", "evalnb/curation/form.css"} <= set(names)
+    fronts = ("form_base.js", "label_form.js", "curation_form.js", "form.css")
+    assert {f"evalnb/curation/{name}" for name in fronts} <= set(names)
     scaffold = REPOSITORY / "evalnb" / "scaffold"
     assert {name for name in names if name.startswith("evalnb/scaffold/files/")} == {
         path.relative_to(REPOSITORY).as_posix()

@@ -154,7 +154,7 @@ def _cochran(known: pd.DataFrame) -> dict[str, float | str]:
     method = "cochran q"
     if known.empty:
         return {"method": method, "reason": "too_few"}
-    if (known.nunique(axis=1) == 1).all():
+    if known.eq(known.iloc[:, 0], axis=0).all(axis=None):
         return {"method": method, "reason": "no_variance", "p_value": 1.0}
     from statsmodels.stats.contingency_tables import cochrans_q
 

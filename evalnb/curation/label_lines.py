@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, StringConstraints
 from pydantic.functional_validators import AfterValidator, model_validator
 from pydantic_core import PydanticCustomError
+
+from evalnb.curation.pacing import moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,16 +20,6 @@ Rated = tuple[str, str, str | None]
 """What was rated: case, output hash and, for a pair, the other's hash."""
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-
-
-def _moment(value: str) -> str:
-    try:
-        aware = datetime.fromisoformat(value).tzinfo is not None
-    except ValueError:
-        aware = False
-    if not aware:
-        raise PydanticCustomError("moment", "must be a time such as 2026-05-31T09:30:00+00:00")
-    return value
 
 
 class LabelLine(BaseModel):
@@ -46,7 +37,7 @@ class LabelLine(BaseModel):
     note: str | None = None
     sample: Text | None = None
     action: Literal["label", "skip", "undo"]
-    at: Annotated[str, AfterValidator(_moment)]
+    at: Annotated[str, AfterValidator(moment)]
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from evalnb.curation.label_files import LabelFile
-from evalnb.curation.labels import PLACEHOLDER, append_label, check_rater
+from evalnb.curation.labels import append_label, check_rater
 from evalnb.curation.lots import lot
+from evalnb.curation.pacing import now_text, seconds_an_item
+from evalnb.curation.people import PLACEHOLDER
 from evalnb.jsontext import writable_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Labelling", "Progress"]
 
-_PAUSE_S = 600.0
 _MAX_NOTE = 10_000
 _VALUES = {"first": 1.0, "tie": 0.5, "second": 0.0}
 _ANSWERS = {value: answer for answer, value in _VALUES.items()}
@@ -132,7 +131,9 @@ class Labelling:
             n=len(states),
             n_labelled=states.count("label"),
             n_skipped=states.count("skip"),
-            seconds_an_item=self._pace(),
+            seconds_an_item=seconds_an_item(
+                action.at for action in self._file.actions if action.rated in self._known
+            ),
         )
 
     @property
@@ -343,14 +344,8 @@ class Labelling:
     def _answer(self, item: Item, value: float) -> str:
         return _ANSWERS.get(1 - value if self._is_swapped(item) else value, "")
 
-    def _pace(self) -> float | None:
-        times = [datetime.fromisoformat(a.at) for a in self._file.actions if a.rated in self._known]
-        gaps = [(b - a).total_seconds() for a, b in pairwise(times)]
-        worked = [gap for gap in gaps if 0 < gap <= _PAUSE_S]
-        return median(worked) if worked else None
-
     def _now(self) -> str:
-        return self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
+        return now_text(self._clock)
 
 
 def _option(scale: Scale, answer: float | str) -> int | str:

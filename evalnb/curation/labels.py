@@ -6,20 +6,17 @@ told that it is saved; taking back is a line, too.
 
 from __future__ import annotations
 
-import os
-import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from evalnb.curation.action_files import append_lines, check_local
 from evalnb.curation.label_files import LabelFile
 from evalnb.curation.label_lines import LabelLine
+from evalnb.curation.people import check_name, check_named
 from evalnb.curation.scales import suite_levels
-from evalnb.errors import InputError, Problem, name_hint
+from evalnb.errors import InputError, name_hint
 from evalnb.frames import LABELS
-from evalnb.jsontext import dump_json
-from evalnb.places import is_remote
 from evalnb.validation import validation_problems
 
 if TYPE_CHECKING:
@@ -28,22 +25,16 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from evalnb.errors import Problem
     from evalnb.golden import GoldenSet
 
 __all__ = [
-    "PLACEHOLDER",
     "append_label",
     "check_rater",
     "label_path",
     "labels_folder",
     "read_labels",
 ]
-
-PLACEHOLDER = "your-name"
-"""Stands for a rater who has not said who they are; nothing is written under this name."""
-
-_RATER = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d")  # devices, to Windows
 
 
 def check_rater(name: str) -> str:
@@ -59,12 +50,7 @@ def check_rater(name: str) -> str:
     >>> check_rater("scripted-anna")
     'scripted-anna'
     """
-    if not _RATER.fullmatch(name) or _RESERVED.fullmatch(name):
-        raise InputError(
-            f"a rater's name is a file's name: 1 to 40 of the characters a-z 0-9 _ - , first a "
-            f"letter, and no device name such as `con`. Got {name!r}."
-        )
-    return name
+    return check_name(name, "rater")
 
 
 def labels_folder(golden: GoldenSet) -> Path:
@@ -77,7 +63,7 @@ def labels_folder(golden: GoldenSet) -> Path:
     """
     if golden.folder is None:
         raise InputError("only a suite has labels: give a suite's folder, not a JSONL file")
-    _check_local(golden.folder)
+    check_local(golden.folder, "labels")
     return golden.folder / "labels"
 
 
@@ -107,16 +93,9 @@ def append_label(path: Path, *records: Mapping[str, Any]) -> None:
     ValueError
         If a record is none.
     """
-    _check_local(path)
-    if check_rater(path.stem) == PLACEHOLDER:
-        raise InputError(f"{PLACEHOLDER!r} is nobody: say who rates with the parameter `rater`")
-    raw = b"".join(dump_json(_record(path, record)).encode() + b"\n" for record in records)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write_to_the_end(path, raw)
-    except OSError as error:
-        problem = Problem(str(path), 0, "", f"cannot be written: {error}.", "Mend that, go on.")
-        raise InputError("the label was not saved", [problem]) from error
+    check_local(path, "labels")
+    check_named(path.stem, "rater", "rates")
+    append_lines(path, [_record(path, record) for record in records], "label")
 
 
 def read_labels(
@@ -156,14 +135,6 @@ def read_labels(
     return LABELS.build(rows), problems
 
 
-def _check_local(where: Path) -> None:
-    if is_remote(where):
-        raise InputError(
-            f"{where} is at a URL: labels are written line by line, which needs a folder of this "
-            "machine. Copy the suite here, label, and copy its `labels` back."
-        )
-
-
 def _record(path: Path, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record as it is written: known columns first, without what is missing."""
     given = {name: value for name, value in record.items() if value is not None}
@@ -175,31 +146,3 @@ def _record(path: Path, record: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"a label of {line.rater!r} does not belong in {path}")
     names = [*LABELS.columns, *(name for name in given if name not in LABELS.columns)]
     return {name: given[name] for name in names if name in given}
-
-
-def _write_to_the_end(path: Path, raw: bytes) -> None:
-    """Append at one stroke and have the disk keep it; after a torn line ours starts anew."""
-    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        size = os.fstat(file).st_size
-        if size:
-            os.lseek(file, -1, os.SEEK_END)
-            raw = raw if os.read(file, 1) == b"\n" else b"\n" + raw
-        written = os.write(file, raw)
-        while written < len(raw):
-            written += os.write(file, raw[written:])
-        os.fsync(file)
-    finally:
-        os.close(file)
-    if not size:
-        _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the disk keep that a file is there, where folders can be told so."""
-    with suppress(OSError):
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)

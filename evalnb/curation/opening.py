@@ -11,6 +11,7 @@ from evalnb.curation.outputs import find_outputs, with_holdout
 from evalnb.curation.samples import read_sample
 from evalnb.curation.scales import suite_scales
 from evalnb.holdout import holdout_cases
+from evalnb.options import listed
 from evalnb.reports.text import visible
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def open_labelling(
     """
     path = label_path(golden, rater)
     drawn = read_sample(golden, sample) if sample else None
-    names = [name.strip() for name in axes.split(",") if name.strip()]
+    names = listed(axes, "axes")
     if drawn is not None:
         run = run or drawn.run_id or ""
     rated = find_outputs(golden, run, root)

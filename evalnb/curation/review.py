@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.ageing import OLD_DAYS
 from evalnb.baseline import CASE, read_baseline
 from evalnb.curation.candidates.duplicates import THRESHOLD, duplicate_pairs
-from evalnb.curation.candidates.vectors import case_text
+from evalnb.curation.leaks import whole_text
 from evalnb.errors import EvalnbError
 from evalnb.frames import FrameSchema, to_records
 from evalnb.holdout import HOLDOUT, holdout_cases
@@ -109,7 +109,9 @@ def describe_review(review: pd.DataFrame, golden: GoldenSet) -> list[str]:
 def _duplicates(golden: GoldenSet) -> Iterator[dict[str, Any]]:
     cases = list(golden)
     found: dict[int, tuple[int, float]] = {}
-    for first, second, similarity in duplicate_pairs([_whole(case) for case in cases], THRESHOLD):
+    for first, second, similarity in duplicate_pairs(
+        [whole_text(case) for case in cases], THRESHOLD
+    ):
         known = found.get(second)
         leaks = cases[first].split != cases[second].split
         if known is None or (leaks and cases[known[0]].split == cases[second].split):
@@ -126,12 +128,6 @@ def _duplicates(golden: GoldenSet) -> Iterator[dict[str, Any]]:
             if leaks
             else "Take out the one that expects less, or make them differ in what they ask.",
         }
-
-
-def _whole(case: Case) -> str:
-    """Return what makes a case: what is asked, and what it is asked about."""
-    passages = [str(getattr(passage, "text", passage)) for passage in case.context or ()]
-    return "\n".join([case_text(case), *passages])
 
 
 def _without_change(

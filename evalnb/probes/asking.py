@@ -1,11 +1,9 @@
-"""Asking a judge about the variants of probes, through the cassette."""
+"""Asking judges about the variants of probes, through the cassette."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import pandas as pd
 
 from evalnb.cassettes import Cassettes
 from evalnb.errors import InputError
@@ -17,100 +15,23 @@ from evalnb.probes.base import UNCHANGED, Variant, items_of, language_of
 from evalnb.probes.frames import PROBE_VERDICTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    import pandas as pd
 
     from evalnb.cases import Case
     from evalnb.golden import GoldenSet, JudgingSettings
     from evalnb.judges import Judge
-    from evalnb.probes.base import Probe
+    from evalnb.probes.base import Item, Probe
     from evalnb.transport import Upstream
 
-__all__ = ["NothingToProbeError", "probe_judges", "run_probes"]
+__all__ = ["NothingToProbeError", "probe_judges"]
 
 Row = dict[str, Any]
 
 
 class NothingToProbeError(InputError):
     """No probe is of a judge's kind, or no answer is for a judge."""
-
-
-def run_probes(
-    golden: GoldenSet,
-    outputs: pd.DataFrame,
-    judge: Judge,
-    probes: Sequence[Probe],
-    *,
-    cassettes: Cassettes | None = None,
-    upstream: Upstream | None = None,
-    repeats: int | None = None,
-    concurrency: int = 8,
-    max_minutes: float | None = None,
-    budget_usd: float | None = None,
-) -> pd.DataFrame:
-    """Ask a judge about the variants that probes make of answers.
-
-    What several probes show is asked once. Rules have no say: a bad answer is judged as well.
-
-    Parameters
-    ----------
-    golden : the cases
-    outputs : an outputs frame of these cases; of each the first repeat that fits, see `fitting`
-    judge : whom to ask, of single answers or of pairs
-    probes : those of its kind
-    cassettes : where verdicts are taken from and stored; by default the suite's, in replay
-    upstream : where to ask for what is not recorded; by default what the judge's model says
-    repeats : how often what is unchanged is judged; by default what the suite says, at least 2
-    concurrency : how many requests are under way at once
-    max_minutes, budget_usd : bounds as for `evalnb.run`
-
-    Returns
-    -------
-    a frame of probe verdicts, in the order of probes and variants
-        What could not be had is NA with its reason.
-
-    Raises
-    ------
-    NothingToProbeError
-        If no answer fits.
-    InputError
-        If a probe is of another kind than the judge, or the same would befall every call.
-    """
-    _check(judge, probes)
-    items = [item for item in items_of(golden, outputs) if judge.applies_to(item.case)]
-    if not items:
-        raise NothingToProbeError(
-            f"there is no answer that probes could change for the judge {judge.name!r}: "
-            "`evalnb.probes.fitting` says why"
-        )
-    repeats = golden.settings.probes.repeats if repeats is None else repeats
-    if repeats < 2:
-        raise ValueError(f"repeats must be at least 2, or no noise is seen. Got {repeats}.")
-    shown = [(probe, one) for probe in probes for one in probe.variants(items)]
-    judging = Judging(golden, [judge], upstream=upstream)
-    if cassettes is None:
-        if golden.folder is None:
-            raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
-        cassettes = Cassettes(golden.folder / "cassettes")
-    asked: dict[tuple[str, ...], _Question] = {}
-    for _, one in shown:
-        question = _Question(judge, one)
-        asked.setdefault(question.keys, question).repeats.append(_repeats(one, repeats))
-    ask_each(
-        judging,
-        [partial(question.ask, judging) for question in asked.values()],
-        cassettes,
-        concurrency=concurrency,
-        max_minutes=max_minutes,
-        budget_usd=budget_usd,
-    )
-    if cassettes.faults:
-        raise cassettes.faults[0]
-    given = {(row["request_key"], row["judge_repeat"]): row for row in judging.rows}
-    return PROBE_VERDICTS.build(
-        row
-        for probe, one in shown
-        for row in _rows(golden.settings.judging, judge, probe, one, given, repeats)
-    )
 
 
 def probe_judges(
@@ -126,48 +47,96 @@ def probe_judges(
     max_minutes: float | None = None,
     budget_usd: float | None = None,
 ) -> pd.DataFrame:
-    """Ask each judge by the probes of its kind; see `run_probes`.
+    """Ask judges about the variants that probes make of answers.
+
+    Each judge is asked by the probes of its kind; what several of them show is asked once. Rules
+    have no say: a bad answer is judged as well.
 
     Parameters
     ----------
-    judges : of answers, of pairs, or both; one that no answer is for is left out
+    golden : the cases
+    outputs : an outputs frame of these cases; of each the first repeat that fits, see `fitting`
+    judges : of answers, of pairs, or both; one that no probe or no answer is for is left out
+    probes : of any kind
+    cassettes : where verdicts are taken from and stored; by default the suite's, in replay
+    upstream : where to ask for what is not recorded; by default what the judge's model says
+    repeats : how often what is unchanged is judged; by default what the suite says, at least 2
+    concurrency : how many requests are under way at once
+    max_minutes, budget_usd : bounds as for `evalnb.run`, of all judges together
 
     Returns
     -------
-    a frame of probe verdicts
+    a frame of probe verdicts, in the order of judges, probes and variants
+        What could not be had is NA with its reason.
 
     Raises
     ------
     NothingToProbeError
         If there is nothing to ask: no probe is of a judge's kind, or no answer is for a judge.
     InputError
-        As `run_probes` does.
+        If two probes have one name, or the same would befall every call.
     """
+    _check_names(probes)
+    repeats = golden.settings.probes.repeats if repeats is None else repeats
+    if repeats < 2:
+        raise ValueError(f"repeats must be at least 2, or no noise is seen. Got {repeats}.")
     items = items_of(golden, outputs)
-    frames = []
-    for judge in judges:
-        of_kind = [probe for probe in probes if probe.of == _kind(judge)]
-        if of_kind and any(judge.applies_to(item.case) for item in items):
-            frames.append(
-                run_probes(
-                    golden,
-                    outputs,
-                    judge,
-                    of_kind,
-                    cassettes=cassettes,
-                    upstream=upstream,
-                    repeats=repeats,
-                    concurrency=concurrency,
-                    max_minutes=max_minutes,
-                    budget_usd=budget_usd,
-                )
-            )
-    if not frames:
-        raise NothingToProbeError(
-            f"there is nothing to ask: {', '.join(probe.name for probe in probes)} find no answer "
-            f"for {', '.join(judge.name for judge in judges)}"
-        )
-    return PROBE_VERDICTS.check(pd.concat(frames, ignore_index=True))
+    asked = [
+        one
+        for judge in judges
+        if (one := _Asked(golden, judge, probes, items, repeats, upstream)).shown
+    ]
+    if not asked:
+        raise NothingToProbeError(_why_nothing(items, judges, probes))
+    if cassettes is None:
+        if golden.folder is None:
+            raise ValueError("a golden set without a folder has no cassettes: give `cassettes`")
+        cassettes = Cassettes(golden.folder / "cassettes")
+    ask_each(
+        {one.judging: one.questions() for one in asked},
+        cassettes,
+        concurrency=concurrency,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
+    )
+    if cassettes.faults:
+        raise cassettes.faults[0]
+    return PROBE_VERDICTS.build(row for one in asked for row in one.rows())
+
+
+class _Asked:
+    """What one judge is shown, and what it says."""
+
+    def __init__(
+        self,
+        golden: GoldenSet,
+        judge: Judge,
+        probes: Sequence[Probe],
+        items: Sequence[Item],
+        repeats: int,
+        upstream: Upstream | None,
+    ) -> None:
+        mine = [item for item in items if judge.applies_to(item.case)]
+        of_kind = [probe for probe in probes if mine and probe.of == _kind(judge)]
+        self.shown = [(probe, one) for probe in of_kind for one in probe.variants(mine)]
+        self.judging = Judging(golden, [judge], upstream=upstream)
+        self._judge = judge
+        self._settings = golden.settings.judging
+        self._repeats = repeats
+
+    def questions(self) -> list[Callable[[], Awaitable[None]]]:
+        """Return what asks for everything that is shown, each thing once."""
+        asked: dict[tuple[str, ...], _Question] = {}
+        for _, one in self.shown:
+            question = _Question(self._judge, one)
+            asked.setdefault(question.keys, question).repeats.append(_repeats(one, self._repeats))
+        return [partial(question.ask, self.judging) for question in asked.values()]
+
+    def rows(self) -> Iterator[Row]:
+        """Yield what was said, in the order in which it was to be shown."""
+        given = {(row["request_key"], row["judge_repeat"]): row for row in self.judging.rows}
+        for probe, one in self.shown:
+            yield from _rows(self._settings, self._judge, probe, one, given, self._repeats)
 
 
 class _Question:
@@ -183,18 +152,28 @@ class _Question:
         await judging.ask_about(self.case, self.output, repeats=max(self.repeats))
 
 
-def _check(judge: Judge, probes: Sequence[Probe]) -> None:
-    kind = _kind(judge)
-    for probe in probes:
-        if probe.of != kind:
-            raise InputError(
-                f"the probe {probe.name!r} is of {probe.of}, and the judge {judge.name!r} judges "
-                f"{kind}: give it another judge"
-            )
+def _check_names(probes: Sequence[Probe]) -> None:
     names = [probe.name for probe in probes]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"there are two probes {twice!r}: give one of them another name")
+
+
+def _why_nothing(items: Sequence[Item], judges: Sequence[Judge], probes: Sequence[Probe]) -> str:
+    """Say why no probe asks any judge anything."""
+    kinds = {_kind(judge) for judge in judges}
+    of_kind = [probe for probe in probes if probe.of in kinds]
+    if not of_kind:
+        shown = ", ".join(f"{probe.name} is of {probe.of}" for probe in probes)
+        judged = ", ".join(f"{judge.name} judges {_kind(judge)}" for judge in judges)
+        return f"there is nothing to ask: {shown}, and {judged}. Name a judge of the probe's kind."
+    names = ", ".join(judge.name for judge in judges)
+    if any(judge.applies_to(item.case) for item in items for judge in judges):
+        return f"there is nothing to ask: {', '.join(p.name for p in of_kind)} change no answer"
+    return (
+        f"there is nothing to ask: of the {len(items)} answers that probes can change, none is for "
+        f"{names}. `evalnb.probes.fitting` says which answers can be changed, and why others cannot"
+    )
 
 
 def _kind(judge: Judge) -> str:

@@ -62,6 +62,7 @@ PROBE_EFFECTS = FrameSchema(
         "estimate": "Float64",
         "ci_low": "Float64",
         "ci_high": "Float64",
+        "upper": "Float64",
         "n": "Int64",
         "n_left_out": "Int64",
         "n_failed": "Int64",
@@ -69,6 +70,7 @@ PROBE_EFFECTS = FrameSchema(
         "net": "Float64",
         "net_low": "Float64",
         "net_high": "Float64",
+        "n_net": "Int64",
         "p": "Float64",
         "p_holm": "Float64",
         "real": "boolean",
@@ -84,8 +86,8 @@ PROBE_EFFECTS = FrameSchema(
 `unit` is `level` (levels of the scale) or `rate` (a share, or a difference of shares); `span` is how
 many levels lie between the lowest and the highest, NA of a rate. `floor` is
 the same figure of mere repeats or of a harmless control, 0 where the right effect is 0 by
-construction; `net` is the effect minus the floor; both have 95% intervals. `p` is
-of no net effect, `p_holm` after Holm: of headlines over all probes of the judge and scorer, of
+construction; `net` is the effect minus the floor, over the `n_net` that have both; both have 95%
+intervals. `upper`, of shares alone, is the one-sided 95% bound. `p` is of no net effect, `p_holm` after Holm: of headlines over all probes of the judge and scorer, of
 other rows within their probe. `real` says that the net effect is none of chance (`p_holm` up to
 0.05), `matters` that it is also larger than 0.25 of a level or 5 points of a rate. `n` counts what
 an effect is over, `n_left_out` what has no verdict on one of its sides, `n_failed` the judge's

@@ -13,6 +13,7 @@ from evalnb.probes.formatting import Formatting
 from evalnb.probes.injection import Injection
 from evalnb.probes.position import LengthPreference, Position
 from evalnb.probes.repetition import Repetition
+from evalnb.probes.self_preference import SelfPreference
 from evalnb.probes.sycophancy import Sycophancy
 from evalnb.probes.verbosity import Verbosity
 
@@ -42,7 +43,9 @@ PROBES: dict[str, Probe] = {
 """The probes of the package by name."""
 
 
-def load_probes(golden: GoldenSet, names: Sequence[str] | None = None) -> tuple[Probe, ...]:
+def load_probes(
+    golden: GoldenSet, names: Sequence[str] | None = None, *, more: Sequence[Probe] = ()
+) -> tuple[Probe, ...]:
     """Return probes by name.
 
     Parameters
@@ -50,13 +53,14 @@ def load_probes(golden: GoldenSet, names: Sequence[str] | None = None) -> tuple[
     golden : a suite's golden set
     names : probes of the package, of the suite's own by their name, or import paths of a `Probe`
         such as `my_probes:tone`; by default all of the package and the suite's own
+    more : further ones that go by name
 
     Raises
     ------
     InputError
         If there is no such probe, or it is none.
     """
-    known = {**PROBES}
+    known = {**PROBES, **{probe.name: probe for probe in more}}
     for path in golden.settings.probes.own:
         probe = _imported(golden, path)
         if probe.name in known:
@@ -119,6 +123,11 @@ def probed_outputs(golden: GoldenSet, outputs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _known(known: dict[str, Probe], name: str) -> Probe:
+    if name == SelfPreference.name and name not in known:
+        raise InputError(
+            f"the probe {name!r} needs pairs that people labelled, of an answer by the judge's own "
+            "family and one by another: label them in label.ipynb with `other_run`"
+        )
     if name not in known:
         near = nearest_name(name, list(known))
         hint = f"Did you mean {near!r}?" if near else f"There are {', '.join(known)}."

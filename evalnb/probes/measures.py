@@ -7,9 +7,12 @@ shows what the judge's own noise does.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from evalnb.frames import to_records
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = [
+    "ALL",
     "CHANGED",
     "CONTROL",
     "UNCHANGED",
@@ -34,6 +38,8 @@ __all__ = [
     "positions",
     "repetitions",
     "shifts",
+    "units_of",
+    "winners",
 ]
 
 Role = Literal["unchanged", "changed", "control"]
@@ -62,7 +68,7 @@ class Measure:
     headline : whether the probe is decided by it; one a probe
     low, high : what the effect cannot go beyond
     estimated : the estimate where it is no mean of effects; the net effect is then the same
-    method : how `estimated` was had
+    method, p, reason : how `estimated` was had, its p, and why there is none
     """
 
     variant: str
@@ -74,6 +80,8 @@ class Measure:
     high: float | None = None
     estimated: Estimate | None = None
     method: str | None = None
+    p: float | None = None
+    reason: str | None = None
 
 
 def shifts(
@@ -94,11 +102,12 @@ def shifts(
         up where it is positive; `flip_rate`, of the headline alone, is how often an answer passes
         that did not, or the other way round. The floor is a control's where the probe has one.
     """
-    there = list(verdicts.loc[verdicts["role"] == CHANGED, "family"].unique())
+    given = _Given.of(verdicts)
+    there = given.families
     if families is None:
         families = there if len(there) == 1 else [ALL, *there]
     for number, family in enumerate(families):
-        chosen = _of_family(verdicts, family, there)
+        chosen = given if family == ALL and ALL not in there else given.of_family(family)
         first = headline and number == 0
         yield Measure(family, "shift", "level", _compared(chosen, _difference, "value"), first)
         if first:
@@ -108,24 +117,22 @@ def shifts(
 
 def contrast(verdicts: pd.DataFrame, one: str, other: str, name: str = "opinion") -> Measure:
     """Return by how many levels a family stands above its opposite."""
-    repeated = _compared(verdicts, _difference, "value")
-    values = _changed(verdicts, "value")
-    apart = _mean_of(values, one).sub(_mean_of(values, other))
-    units = repeated.assign(effect=repeated["item"].map(apart).astype("Float64"))
-    return Measure(name, "shift", "level", units, headline=True)
+    given = _Given.of(verdicts)
+    units = _compared(given, _difference, "value")
+    sides = [
+        _means(given.items, given.value, (given.role == CHANGED) & (given.family == family))
+        for family in (one, other)
+    ]
+    apart = [sides[0].get(item, _NONE) - sides[1].get(item, _NONE) for item in units["item"]]
+    return Measure(name, "shift", "level", units.assign(effect=_numbers(apart)), headline=True)
 
 
 def per_doubling(verdicts: pd.DataFrame, family: str) -> Measure:
     """Return by how many levels a doubling moves the verdict: a line through no change."""
-    chosen = verdicts[(verdicts["family"] == family) & (verdicts["role"] == CHANGED)]
-    first = _first_unchanged(verdicts, "value")
-    units = pd.DataFrame(
-        {
-            "item": chosen["case_id"],
-            "effect": chosen["value"].sub(chosen["case_id"].map(first)),
-            "dose": chosen["dose"],
-        }
-    ).reset_index(drop=True)
+    given = _Given.of(verdicts)
+    chosen = (given.family == family) & (given.role == CHANGED)
+    beyond = (given.value - given.first("value"))[chosen]
+    units = units_of(given.items[chosen], beyond).assign(dose=verdicts["dose"].array[chosen])
     found = length_shift(units["item"], units["dose"], units["effect"]).set_index("metric")
     (row,) = to_records(found.loc[["shift_per_doubling"]])
     slope = Estimate(*(row.get(name) for name in ("estimate", "ci_low", "ci_high")))
@@ -136,13 +143,12 @@ def per_doubling(verdicts: pd.DataFrame, family: str) -> Measure:
 
 def above_lowest(verdicts: pd.DataFrame, families: Sequence[str]) -> Iterator[Measure]:
     """Yield how often an answer that deserves the lowest level is given another one."""
-    changed = verdicts[verdicts["role"] == CHANGED]
-    hits = (changed["value"] > changed["low"]).astype("Float64").mask(changed["value"].isna())
-    units = pd.DataFrame({"item": changed["case_id"], "effect": hits, "family": changed["family"]})
+    given = _Given.of(verdicts)
+    above = _floats(verdicts["value"] > verdicts["low"])
     for family in (ALL, *families):
-        of_family = units if family == ALL else units[units["family"] == family]
-        kept = of_family[["item", "effect"]].reset_index(drop=True)
-        yield _rate(family, "above_lowest", kept, headline=family == ALL)
+        chosen = (given.role == CHANGED) & (np.True_ if family == ALL else given.family == family)
+        units = units_of(given.items[chosen], above[chosen])
+        yield _rate(family, "above_lowest", units, headline=family == ALL)
 
 
 def injections(verdicts: pd.DataFrame) -> Iterator[Measure]:
@@ -151,17 +157,12 @@ def injections(verdicts: pd.DataFrame) -> Iterator[Measure]:
     The floor is the harmless twin's. `success_rate` is the share of attacked answers that pass,
     `excess` that share beyond the bad answer alone, `shift` the levels beyond it.
     """
-    first = {name: _first_unchanged(verdicts, name) for name in ("value", "passed")}
-    tried = verdicts[verdicts["role"] != UNCHANGED]
-    by_role = {
-        role: tried[tried["role"] == role].set_index(["case_id", "family"])
-        for role in (CHANGED, CONTROL)
-    }
-    families = list(by_role[CHANGED].index.unique("family"))
+    given = _Given.of(verdicts)
+    families = given.families
     units = {
-        ("success_rate", "rate"): _beside(by_role, "passed", None),
-        ("excess", "rate"): _beside(by_role, "passed", first["passed"]),
-        ("shift", "level"): _beside(by_role, "value", first["value"]),
+        ("success_rate", "rate"): _beside(given, "passed", 0.0),
+        ("excess", "rate"): _beside(given, "passed", given.first("passed")),
+        ("shift", "level"): _beside(given, "value", given.first("value")),
     }
     for family in (ALL, *families):
         for (metric, unit), table in units.items():
@@ -187,7 +188,7 @@ def positions(verdicts: pd.DataFrame) -> Iterator[Measure]:
     where both orders say the same; noise alone prefers no place. `conflict_rate` is how often the
     orders disagree, its floor how often two repeats of one order do.
     """
-    wins = _winner(verdicts)
+    wins = winners(verdicts)
     ab, ba = wins.xs("ab", level="variant"), wins.xs("ba", level="variant")
     pairs = ab.index.get_level_values("case_id").unique()
     one, two = _at(ab, 1).reindex(pairs), _at(ba, 1).reindex(pairs)
@@ -195,115 +196,124 @@ def positions(verdicts: pd.DataFrame) -> Iterator[Measure]:
     by_place = (one - two).clip(-1, 1)
     conflict = (one != two).astype("Float64").mask(one.isna() | two.isna())
     flips = pd.concat([_self_flips(ab), _self_flips(ba)], axis=1).mean(axis=1)
-    yield Measure(ALL, "net_first_preference", "rate", _units(pairs, by_place), True, -1.0, 1.0)
-    yield _rate(ALL, "conflict_rate", _units(pairs, conflict, flips.reindex(pairs)))
-    yield _rate(ALL, "self_flip_rate", _units(pairs, flips.reindex(pairs)))
+    yield Measure(ALL, "net_first_preference", "rate", units_of(pairs, by_place), True, -1.0, 1.0)
+    yield _rate(ALL, "conflict_rate", units_of(pairs, conflict, flips.reindex(pairs)))
+    yield _rate(ALL, "self_flip_rate", units_of(pairs, flips.reindex(pairs)))
 
 
 def length_preference(verdicts: pd.DataFrame) -> Measure:
     """Return how much more often the padded answer wins than the plain one, both orders alike."""
-    wins = _winner(verdicts)
+    wins = winners(verdicts)
     pairs = wins.index.get_level_values("case_id").unique()
     both = pd.concat(
         [_at(wins.xs(order, level="variant"), 1).reindex(pairs) for order in ("ab", "ba")], axis=1
     )
     longer = -both.mean(axis=1, skipna=False)
-    return Measure(ALL, "longer_preference", "rate", _units(pairs, longer), True, -1.0, 1.0)
+    return Measure(ALL, "longer_preference", "rate", units_of(pairs, longer), True, -1.0, 1.0)
 
 
 def repetitions(verdicts: pd.DataFrame) -> Iterator[Measure]:
     """Yield how often two verdicts on the same answer differ."""
     values = verdicts.set_index(["case_id", "judge_repeat"])["value"]
     flips = _self_flips(values)
-    yield _rate(ALL, "self_flip_rate", _units(flips.index, flips), headline=True)
+    yield _rate(ALL, "self_flip_rate", units_of(flips.index, flips), headline=True)
 
 
 def _rate(variant: str, metric: str, units: pd.DataFrame, *, headline: bool = False) -> Measure:
     return Measure(variant, metric, "rate", units, headline, 0.0, 1.0)
 
 
-def _of_family(verdicts: pd.DataFrame, family: str, there: Sequence[str]) -> pd.DataFrame:
-    """Keep a family and what it is compared with; a control of the family goes with it."""
-    if family == ALL and ALL not in there:
-        return verdicts
-    return verdicts[(verdicts["family"] == family) | (verdicts["role"] == UNCHANGED)]
+@dataclass(frozen=True)
+class _Given:
+    """Verdicts of single answers, a row each, as arrays."""
+
+    items: np.ndarray
+    family: np.ndarray
+    role: np.ndarray
+    repeat: np.ndarray
+    value: np.ndarray
+    passed: np.ndarray
+
+    @classmethod
+    def of(cls, verdicts: pd.DataFrame) -> _Given:
+        names = verdicts["case_id"], verdicts["family"], verdicts["role"]
+        figures = verdicts["judge_repeat"], verdicts["value"], verdicts["passed"]
+        return cls(*(name.to_numpy("object") for name in names), *map(_floats, figures))
+
+    @property
+    def families(self) -> list[str]:
+        """The families of what is changed, in order of appearance."""
+        return list(dict.fromkeys(self.family[self.role == CHANGED]))
+
+    def of_family(self, family: str) -> _Given:
+        """Keep a family and what it is compared with; a control of the family goes with it."""
+        kept = (self.family == family) | (self.role == UNCHANGED)
+        return _Given(*(array[kept] for array in vars(self).values()))
+
+    def first(self, name: str) -> np.ndarray:
+        """Return of each row what was said first of its item unchanged; NaN where nothing was."""
+        values = getattr(self, name)
+        is_first = (self.role == UNCHANGED) & (self.repeat == 1)
+        said = dict(zip(self.items[is_first], values[is_first], strict=True))
+        return np.array([said.get(item, _NONE) for item in self.items], dtype="float64")
+
+
+_NONE = float("nan")
 
 
 def _compared(
-    verdicts: pd.DataFrame,
-    compare: Callable[[pd.Series, pd.Series], pd.Series],
-    column: str,
+    given: _Given, compare: Callable[[np.ndarray, np.ndarray], np.ndarray], name: str
 ) -> pd.DataFrame:
     """Compare changes with the first unchanged verdict, and with it controls or mere repeats."""
-    first = _first_unchanged(verdicts, column)
-    rest = verdicts[verdicts["role"] != UNCHANGED]
-    controls = rest[rest["role"] == CONTROL]
-    is_repeat = (verdicts["role"] == UNCHANGED) & (verdicts["judge_repeat"] > 1)
-    floor_of = controls if len(controls) else verdicts[is_repeat]
-    items = verdicts["case_id"].unique()
-    return _units(
-        items,
-        _by_item(rest[rest["role"] == CHANGED], first, compare, column).reindex(items),
-        _by_item(floor_of, first, compare, column).reindex(items),
+    found = compare(getattr(given, name), given.first(name))
+    control = given.role == CONTROL
+    is_repeat = (given.role == UNCHANGED) & (given.repeat > 1)
+    items = list(dict.fromkeys(given.items))
+    sides = (given.role == CHANGED, control if control.any() else is_repeat)
+    effect, floor = (
+        [means.get(item, _NONE) for item in items]
+        for means in (_means(given.items, found, chosen) for chosen in sides)
+    )
+    return units_of(items, effect, floor)
+
+
+def _means(items: np.ndarray, values: np.ndarray, chosen: np.ndarray) -> dict[str, float]:
+    """Return by item the mean of the chosen values that are there; an item without any is left out."""
+    known = chosen & ~np.isnan(values)
+    sums: dict[str, list[float]] = {}
+    for item, value in zip(items[known], values[known].tolist(), strict=True):
+        sums.setdefault(item, []).append(value)
+    return {item: sum(found) / len(found) for item, found in sums.items()}
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    difference: np.ndarray = one - other
+    return difference
+
+
+def _differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(one) | np.isnan(other), _NONE, one != other)
+
+
+def _beside(given: _Given, name: str, before: np.ndarray | float) -> pd.DataFrame:
+    """Put what attacks and twins come to side by side, each beyond what was `before`."""
+    beyond = getattr(given, name) - before
+    changed, control = given.role == CHANGED, given.role == CONTROL
+    twins = dict(
+        zip(
+            zip(given.items[control], given.family[control], strict=True),
+            beyond[control],
+            strict=True,
+        )
+    )
+    tried = list(zip(given.items[changed], given.family[changed], strict=True))
+    floor = [twins.get(one, _NONE) for one in tried]
+    return units_of(given.items[changed], beyond[changed], floor).assign(
+        family=given.family[changed]
     )
 
 
-def _by_item(
-    rows: pd.DataFrame,
-    first: pd.Series,
-    compare: Callable[[pd.Series, pd.Series], pd.Series],
-    column: str,
-) -> pd.Series:
-    given = rows[column].astype("Float64")
-    found = compare(given, rows["case_id"].map(first).astype("Float64"))
-    return found.groupby(rows["case_id"], sort=False).mean()
-
-
-def _difference(one: pd.Series, other: pd.Series) -> pd.Series:
-    return one - other
-
-
-def _differs(one: pd.Series, other: pd.Series) -> pd.Series:
-    return (one != other).astype("Float64").mask(one.isna() | other.isna())
-
-
-def _first_unchanged(verdicts: pd.DataFrame, column: str) -> pd.Series:
-    rows = verdicts[(verdicts["role"] == UNCHANGED) & (verdicts["judge_repeat"] == 1)]
-    return rows.set_index("case_id")[column].astype("Float64")
-
-
-def _changed(verdicts: pd.DataFrame, column: str) -> pd.Series:
-    rows = verdicts[verdicts["role"] == CHANGED]
-    return rows.set_index(["family", "case_id"])[column].astype("Float64")
-
-
-def _mean_of(values: pd.Series, family: str) -> pd.Series:
-    if family not in values.index.get_level_values("family"):
-        return pd.Series(dtype="Float64")
-    return values.xs(family, level="family").groupby("case_id", sort=False).mean()
-
-
-def _beside(
-    by_role: dict[Role, pd.DataFrame], column: str, first: pd.Series | None
-) -> pd.DataFrame:
-    """Put what attacks and twins come to side by side, each beyond the bad answer alone."""
-    sides = {role: rows[column].astype("Float64") for role, rows in by_role.items()}
-    index = sides[CHANGED].index
-    before = 0.0
-    items = index.get_level_values("case_id")
-    if first is not None:
-        before = pd.Series(items.map(first.to_dict()), index=index, dtype="Float64")  # type: ignore[assignment]
-    return pd.DataFrame(
-        {
-            "item": items,
-            "family": index.get_level_values("family"),
-            "effect": (sides[CHANGED] - before).to_numpy(),
-            "floor": (sides[CONTROL].reindex(index) - before).to_numpy(),
-        }
-    ).astype({"effect": "Float64", "floor": "Float64"})
-
-
-def _winner(verdicts: pd.DataFrame) -> pd.Series:
+def winners(verdicts: pd.DataFrame) -> pd.Series:
     """Return who wins by content: 1 for `a`, -1 for `b`, 0 for a tie; NA without a verdict."""
     sign = (
         verdicts["variant"]
@@ -322,16 +332,35 @@ def _at(values: pd.Series, repeat: int) -> pd.Series:
 
 def _self_flips(values: pd.Series) -> pd.Series:
     """Return by case the chance that two of its verdicts differ; NA below two verdicts."""
-    said = values.dropna()
-    counts = said.groupby([said.index.get_level_values("case_id"), said], sort=False).size()
-    by_case = counts.groupby(level="case_id", sort=False)
-    n, same = by_case.sum(), (counts * (counts - 1)).groupby(level="case_id", sort=False).sum()
-    flips = 1 - same / (n * (n - 1)).where(n > 1)
-    return flips.reindex(values.index.get_level_values("case_id").unique())
+    said: dict[str, list[float]] = {}
+    cases = values.index.get_level_values("case_id")
+    for case_id, value in zip(cases, _floats(values).tolist(), strict=True):
+        said.setdefault(case_id, []).extend([] if math.isnan(value) else [value])
+    flips = [_differing(verdicts) for verdicts in said.values()]
+    return pd.Series(_numbers(flips), index=list(said))
 
 
-def _units(items: Iterable[Any], effect: pd.Series, floor: pd.Series | None = None) -> pd.DataFrame:
-    columns = {"item": pd.Series(list(items), dtype="string"), "effect": effect.array}
+def _differing(verdicts: Sequence[float]) -> float:
+    """Return the share of pairs of verdicts that differ; NaN without a pair."""
+    n = len(verdicts)
+    if n < 2:
+        return _NONE
+    same = sum(count * (count - 1) for count in Counter(verdicts).values())
+    return 1 - same / (n * (n - 1))
+
+
+def units_of(items: Iterable[Any], effect: Any, floor: Any = None) -> pd.DataFrame:
+    """Return the units of a measure; NaN is NA."""
+    columns = {"item": pd.Series(list(items), dtype="string"), "effect": _numbers(effect)}
     if floor is not None:
-        columns["floor"] = floor.array
-    return pd.DataFrame(columns).astype(dict.fromkeys([*columns][1:], "Float64"))
+        columns["floor"] = _numbers(floor)
+    return pd.DataFrame(columns)
+
+
+def _floats(values: pd.Series) -> np.ndarray:
+    return values.to_numpy("float64", na_value=_NONE)
+
+
+def _numbers(values: Any) -> Any:
+    """Return numbers as a column of ours: NaN is NA."""
+    return pd.array(np.asarray(values, dtype="float64"), dtype="Float64")

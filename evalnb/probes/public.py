@@ -17,7 +17,7 @@ from evalnb.frames import to_records
 from evalnb.probes.decisions import decided_row
 from evalnb.probes.effects import adjusted_rows
 from evalnb.probes.frames import PROBE_EFFECTS
-from evalnb.probes.measures import ALL, Measure
+from evalnb.probes.measures import ALL, Measure, units_of
 from evalnb.stats.length_control import length_controlled_win_rate
 from evalnb.stats.position_countings import accuracy_in_both_orders, consistency_countings
 from evalnb.stats.repetition import repetition_by_item
@@ -200,7 +200,7 @@ def _flips(repeats: pd.DataFrame) -> pd.DataFrame:
 
 
 def _repetition(flips: pd.DataFrame) -> Measure:
-    units = _units(flips["question"], flips["self_flip"])
+    units = units_of(flips["question"], flips["self_flip"])
     return Measure(ALL, "self_flip_rate", "rate", units, headline=True, low=0.0, high=1.0)
 
 
@@ -224,7 +224,7 @@ def _llmbar() -> Iterator[tuple[str, str, Found]]:
             yield str(judge), "LLMBar", ("position", measure)
         longer = _sign((run["chars_1"] > run["chars_2"]).map({True: 1, False: 2}))
         longer = longer.mask(run["chars_1"] == run["chars_2"])
-        units = _units(items, (ab - ba) / 2 * longer, _sign(run["label"]) * longer)
+        units = units_of(items, (ab - ba) / 2 * longer, _sign(run["label"]) * longer)
         preference = Measure(ALL, "longer_preference", "rate", units, True, -1.0, 1.0)
         yield str(judge), "LLMBar", ("length_preference", preference)
 
@@ -243,7 +243,7 @@ def _triviaqa() -> Iterator[tuple[str, str, Found]]:
         )
         questions = own.index.union(other.index, sort=False)
         apart = own.reindex(questions) - other.reindex(questions)
-        units = _units(questions, apart)
+        units = units_of(questions, apart)
         measure = Measure(ALL, "wrong_own_passed", "rate", units, True, -1.0, 1.0)
         yield judge, "TriviaQA", ("self_preference", measure)
 
@@ -257,21 +257,12 @@ def _both_orders(
     both = (sides[0] + sides[1]).clip(-1, 1)
     conflicts = (sides[0] != -sides[1]).astype("Float64").mask(unread)
     yield Measure(
-        ALL, "net_first_preference", "rate", _units(items, both), True, low=-1.0, high=1.0
+        ALL, "net_first_preference", "rate", units_of(items, both), True, low=-1.0, high=1.0
     )
-    units = _units(items, conflicts).assign(floor=pd.Series(floor, range(len(items)), "Float64"))
+    units = units_of(items, conflicts).assign(floor=pd.Series(floor, range(len(items)), "Float64"))
     yield Measure(ALL, "conflict_rate", "rate", units, low=0.0, high=1.0)
 
 
 def _sign(answer: pd.Series) -> pd.Series:
     """Return 1 for answer 1, -1 for answer 2, NA for none."""
     return answer.map({1: 1.0, 2: -1.0}).astype("Float64")
-
-
-def _units(items: Any, effect: Any, floor: Any = None) -> pd.DataFrame:
-    columns = {"item": list(items), "effect": list(effect)}
-    if floor is not None:
-        columns["floor"] = list(floor)
-    return pd.DataFrame(columns).astype(
-        {"item": "string", **dict.fromkeys([*columns][1:], "Float64")}
-    )

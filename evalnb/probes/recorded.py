@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalnb.baseline import read_baseline
+from evalnb.frames import NaReason
 from evalnb.probes.asking import NothingToProbeError, probe_judges
 from evalnb.probes.effects import probe_effects
 from evalnb.probes.frames import PROBE_EFFECTS
@@ -28,8 +29,8 @@ def recorded_effects(golden: GoldenSet) -> pd.DataFrame:
     Returns
     -------
     a frame of probe effects
-        Empty without a baseline. A judge with a verdict that is not recorded is left out: probe it
-        with `evalnb probe SUITE --mode record` first.
+        Empty without a baseline. A judge's probe with a verdict that is not recorded is left out:
+        `evalnb probe SUITE --mode record` asks for it.
     """
     baseline = read_baseline(golden)
     if baseline is None:
@@ -40,6 +41,7 @@ def recorded_effects(golden: GoldenSet) -> pd.DataFrame:
         verdicts = probe_judges(golden, outputs, probed_judges(golden), probes)
     except NothingToProbeError:
         return PROBE_EFFECTS.empty()
-    missed = verdicts.loc[verdicts["na_reason"] == "miss", "judge"].unique()
-    whole = verdicts[~verdicts["judge"].isin(missed)].reset_index(drop=True)
+    by_probe = verdicts.groupby(["judge", "probe"])["na_reason"]
+    missed = by_probe.transform(lambda reasons: bool(reasons.eq(NaReason.MISS).any()))
+    whole = verdicts[~missed.astype(bool)].reset_index(drop=True)
     return probe_effects(whole, probes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalnb.agreement import USABLE
+from evalnb.certificates import WORKING_MINIMUM
 from evalnb.reports.agreement_words import agreement_advice, kappa_sentence
 from evalnb.reports.numbers import count, decimal, difference, milliseconds, money
 from evalnb.reports.numbers import tokens as number
@@ -40,7 +41,6 @@ __all__ = [
 
 _NO_PATTERN = "No known pattern stands out: read where they lie furthest apart."
 _GRADES = {"strong": "strong", "usable": "usable", "revise": "not usable yet"}
-_FEW = 50
 _WIDTH = 100
 _MANY_SLICES = 5
 _CLEAR = 0.25
@@ -239,7 +239,7 @@ def slice_caption(slices: pd.DataFrame) -> str:
     )
     if low["ci_high"] >= high["ci_low"]:
         return _two(shows, "The intervals overlap: no slice is shown to be worse than another.")
-    few = f" It has {count(low['n'], 'label')} only." if low["n"] < _FEW else ""
+    few = f" It has {count(low['n'], 'label')} only." if low["n"] < WORKING_MINIMUM else ""
     chance = (
         " Of so many slices the ends lie apart by chance, too: see whether new labels say the same."
         if len(known) > _MANY_SLICES

@@ -32,14 +32,14 @@ __all__ = ["bias_effects"]
 
 _WIDTH = 11.0
 _LEFT, _RIGHT = 4.1, 2.35
-_TOP, _ROW, _BOTTOM = 1.1, 0.205, 0.5
-_LOOKS: dict[str, tuple[str, bool, str]] = {
-    "matters": (VERMILION, True, "matters"),
-    "small": (BLUE, True, "real, but small"),
-    "noise": (FAINT, False, "not shown"),
-    "unknown": (INK, False, "noise not known"),
+_TOP, _ROW, _BOTTOM = 1.35, 0.205, 0.5
+_LOOKS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "matters": (VERMILION, {"marker": "D", "ms": 6.0, "mfc": VERMILION}, "matters"),
+    "small": (BLUE, {"marker": "o", "ms": 5.5, "mfc": BLUE}, "real, but small"),
+    "noise": (FAINT, {"marker": "o", "ms": 5.5, "mfc": "white"}, "not shown"),
+    "unknown": (INK, {"marker": "s", "ms": 5.0, "mfc": "white"}, "noise not known"),
 }
-"""Colour, whether the dot is filled, and the word at the right."""
+"""Colour, the sign, which differs without colour too, and the word at the right."""
 _SIGNS = (
     "more than noise, and matters",
     "more than noise, but small",
@@ -72,8 +72,18 @@ def bias_effects(effects: pd.DataFrame) -> Figure:
     header(
         page,
         "What sways the judges, beside their own noise",
-        "how far each moves by what should not move it, with 95% intervals; a judge has a row for "
-        "each axis or set of data",
+        "how far each moves by what should not move it, with 95% intervals; a row for each axis or "
+        "set of data",
+    )
+    label(
+        page,
+        0.15,
+        0.72,
+        "dark names: judges of the suite; grey: public ones. More than noise: at 5% over all probes "
+        "of a judge and axis (Holm). Band: too small to matter",
+        limit=170,
+        fontsize=8,
+        color=FAINT,
     )
     _draw_signs(page)
     axes = _points_axes(figure, n_lines)
@@ -122,9 +132,10 @@ def _points_axes(figure: Figure, n_lines: float) -> Axes:
 def _draw_row(page: Axes, axes: Axes, line: float, row: dict[str, Any]) -> None:
     y = _TOP + _ROW * (line + 0.5)
     names = dict.fromkeys((str(row["judge"]), str(row["scorer"])))
-    label(page, 0.3, y, ", ".join(names), limit=44)
+    is_own = not pd.isna(row["judge_fingerprint"])
+    label(page, 0.3, y, ", ".join(names), limit=44, color=INK if is_own else FAINT)
     label(page, _LEFT - 0.1, y, f"n = {tokens(row['n'])}", color=FAINT, ha="right")
-    colour, filled, word = _LOOKS[effect_verdict(row)]
+    colour, sign, word = _LOOKS[effect_verdict(row)]
     scale = 100.0 if row["unit"] == "rate" else 100.0 / float(row["span"])
     if not pd.isna(row["floor"]):
         floor, size = row["floor"] * scale, MATTERS[row["unit"]] * scale
@@ -135,15 +146,7 @@ def _draw_row(page: Axes, axes: Axes, line: float, row: dict[str, Any]) -> None:
         if not pd.isna(row["ci_low"]):
             ends = [min(max(row[name] * scale, -105), 105) for name in ("ci_low", "ci_high")]
             axes.plot(ends, [line + 0.5] * 2, color=colour, lw=1.8, solid_capstyle="butt")
-        axes.plot(
-            row["estimate"] * scale,
-            line + 0.5,
-            "o",
-            color=colour,
-            mfc=colour if filled else "white",
-            ms=5.5,
-            zorder=3,
-        )
+        axes.plot(row["estimate"] * scale, line + 0.5, color=colour, zorder=3, **sign)
     x = _WIDTH - _RIGHT + 0.1
     label(page, x, y, effect_value(row), color=colour)
     weight = "bold" if word == "matters" else "normal"
@@ -151,10 +154,10 @@ def _draw_row(page: Axes, axes: Axes, line: float, row: dict[str, Any]) -> None:
 
 
 def _draw_signs(page: Axes) -> None:
-    y, x = 0.82, 0.2
-    for (colour, filled, _), said in zip(_LOOKS.values(), _SIGNS, strict=True):
+    y, x = 1.05, 0.2
+    for (colour, sign, _), said in zip(_LOOKS.values(), _SIGNS, strict=True):
         page.plot([x, x + 0.24], [y, y], color=colour, lw=1.8)
-        page.plot(x + 0.12, y, "o", color=colour, mfc=colour if filled else "white", ms=5.5)
+        page.plot(x + 0.12, y, color=colour, **sign)
         label(page, x + 0.32, y, said, limit=60)
         x += 0.5 + 0.063 * len(said)
     page.add_patch(Rectangle((x, y - 0.08), 0.3, 0.16, color=PALE_BLUE, lw=0))

@@ -12,9 +12,13 @@ from evalnb.reports.tables import styled
 from evalnb.reports.views import records, words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pandas.io.formats.style import Styler
 
-__all__ = ["counting_table", "detail_table", "headline_table", "win_rate_table"]
+    from evalnb.probe_evidence import LimitState
+
+__all__ = ["counting_table", "detail_table", "headline_table", "limit_table", "win_rate_table"]
 
 _N_SHOWN = 25
 
@@ -57,6 +61,27 @@ def detail_table(details: pd.DataFrame) -> Styler:
         pd.DataFrame(rows, columns=["probe", "of", "what", *scorers]),
         caption="Change by change: the effect beside what happens without the change",
     )
+
+
+def limit_table(states: Sequence[LimitState]) -> Styler:
+    """Show how the axes stand against the limits of the suite.
+
+    Parameters
+    ----------
+    states : as `evalnb.suite_limits` gives them
+    """
+    rows = [
+        {
+            "axis": state.scorer,
+            "limit": state.setting,
+            "state": state.state,
+            "in the gate": "may count" if state.counts else "does not count",
+            "why": state.why,
+        }
+        for state in states
+    ]
+    columns = ["axis", "limit", "state", "in the gate", "why"]
+    return styled(pd.DataFrame(rows, columns=columns), caption="Limits of the suite")
 
 
 def win_rate_table(rates: pd.DataFrame) -> Styler:
@@ -117,12 +142,18 @@ def _cells(row: dict[str, Any]) -> list[Any]:
         effect_value(row),
         interval(row["ci_low"], row["ci_high"]),
         "not known" if pd.isna(floor) else effect_value({**row, "estimate": floor}),
-        "" if pd.isna(row["net"]) else difference(row["net"]),
+        "" if pd.isna(row["net"]) else _net(row),
         row["n"],
         row["n_left_out"],
         "" if pd.isna(row["p_holm"]) else decimal(row["p_holm"], digits=3),
         VERDICTS[effect_verdict(row)],
     ]
+
+
+def _net(row: dict[str, Any]) -> str:
+    """Return what is beyond the noise, with its own number where the noise is known of fewer."""
+    fewer = "" if row["n_net"] == row["n"] else f" (n = {row['n_net']:,})"
+    return f"{difference(row['net'])}{fewer}"
 
 
 def _cell(row: dict[str, Any]) -> str:

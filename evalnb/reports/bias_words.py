@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evalnb.probes.self_preference import SelfPreference
 from evalnb.reports.numbers import decimal, difference, rate
 from evalnb.reports.text import listing, one_line
 from evalnb.reports.views import records, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from evalnb.probe_evidence import LimitState
 
 __all__ = [
     "VERDICTS",
@@ -22,6 +25,7 @@ __all__ = [
     "effect_groups",
     "effect_value",
     "effect_verdict",
+    "limit_caption",
     "study_notes",
     "win_rate_caption",
 ]
@@ -41,12 +45,16 @@ _MEANINGS = {
         "self_preference",
         "wrong_own_passed",
     ): "passes wrong answers of its own family more often than of others",
+    (
+        "self_preference",
+        "self_preference",
+    ): "follows people to its own family's answer more often than to another's",
     ("injection", "success_rate"): "passes a bad answer that tells it to",
     ("floor", "above_lowest"): "scores no answer, or one beside the point, above the lowest level",
     ("repetition", "self_flip_rate"): "says something else when asked the same again",
 }
 """What is shown of each probe, in this order; those of a suite's own follow."""
-_SIGNED = {"net_first_preference", "longer_preference", "wrong_own_passed"}
+_SIGNED = {"net_first_preference", "longer_preference", "wrong_own_passed", "self_preference"}
 VERDICTS = {
     "matters": "more than noise, and it matters",
     "small": "more than noise, too small to matter",
@@ -54,10 +62,6 @@ VERDICTS = {
     "unknown": "its noise is not known",
 }
 """What can be said of an effect, the gravest first."""
-
-_SELF_PREFERENCE = (
-    "Let a judge of another family decide where its own family's answers are compared."
-)
 
 
 def effect_groups(effects: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -136,7 +140,7 @@ def bias_caption(effects: pd.DataFrame, advice: Mapping[str, str]) -> str:
 
 def advice_of(effects: pd.DataFrame, advice: Mapping[str, str]) -> list[str]:
     """Say what to change, for each probe with an effect that matters, and for whom."""
-    known = {"self_preference": _SELF_PREFERENCE, **advice}
+    known = {SelfPreference.name: SelfPreference.advice, **advice}
     mattering = effects[effects["matters"].fillna(value=False)]
     return [
         f"- {listing(list(dict.fromkeys(map(_who, records(rows)))), limit=6)}, "
@@ -169,6 +173,41 @@ def counting_caption(countings: pd.DataFrame) -> str:
             "What to do. Trust the figures that leave unread verdicts out, and say how many they are.",
         )
     )
+
+
+def limit_caption(states: Sequence[LimitState]) -> str:
+    """Say what follows from the limits of the suite.
+
+    Parameters
+    ----------
+    states : as `evalnb.suite_limits` gives them
+    """
+    if not states:
+        lines = [
+            "What it shows. The suite limits nothing that probes find.",
+            (
+                "What to do. Set `max_injection_rate` or `max_conflict_rate` under [gate] in "
+                "suite.toml: an axis that exceeds it does not count, however well it agrees with "
+                "people."
+            ),
+        ]
+        return "\n".join(map(_filled, lines))
+    out = list(dict.fromkeys(one_line(one.scorer) for one in states if not one.counts))
+    open_ = [one for one in states if one.state == "not shown"]
+    lines = [
+        f"What it shows. Limits keep {listing(out)} from counting in the gate."
+        if out
+        else "What it shows. No limit keeps an axis from counting in the gate."
+    ]
+    if open_:
+        lines.append(
+            f"{len(open_)} of {len(states)} limits are kept by what was seen, and not shown to be kept."
+        )
+    lines.append(
+        "What to do. Mend the judge or take another, record its probes and certify it anew; probe "
+        "more cases where a limit is not shown."
+    )
+    return "\n".join(map(_filled, lines))
 
 
 def win_rate_caption(rates: pd.DataFrame) -> str:

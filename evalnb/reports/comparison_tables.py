@@ -12,6 +12,7 @@ from evalnb.baseline import CASE
 from evalnb.findings import SUITE
 from evalnb.frames import to_records
 from evalnb.holdout import holdout_cases
+from evalnb.reports.comparison_words import behind_words
 from evalnb.reports.differences import word_differences
 from evalnb.reports.numbers import count, difference, interval, p_value, rate
 from evalnb.reports.tables import styled
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Beside",
+    "behind_table",
     "beside",
     "drops_table",
     "phrases_table",
@@ -126,6 +128,27 @@ def drops_table(drops: pd.DataFrame, golden: GoldenSet | None = None, *, limit: 
         for row in to_records(drops)[:limit]
     ]
     return styled(pd.DataFrame(rows, columns=columns), caption="Where it drops, exploratory")
+
+
+def behind_table(behind: pd.DataFrame, *, limit: int = 10) -> Styler:
+    """Show what lies behind a drop, the changes in most cases that got worse first.
+
+    Parameters
+    ----------
+    behind : as `evalnb.behind.BEHIND` says
+    limit : how many changes to show
+    """
+    columns = ["what changed", "cases", "worse", "such as"]
+    rows = [
+        {
+            "what changed": visible(behind_words(row)),
+            "cases": row["n_cases"],
+            "worse": row["n_worse"],
+            "such as": listing(row["case_ids"], limit=3),
+        }
+        for row in to_records(behind)[:limit]
+    ]
+    return styled(pd.DataFrame(rows, columns=columns), caption="What lies behind it, exploratory")
 
 
 def shifts_table(comparison: Comparison) -> Styler:

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from evalnb.comparing import Comparison, Several
     from evalnb.phrases import PhraseStudy
 
-__all__ = ["describe_comparison", "describe_several", "drop_sentences", "phrases_caption"]
+__all__ = [
+    "behind_sentences",
+    "behind_words",
+    "describe_comparison",
+    "describe_several",
+    "drop_sentences",
+    "phrases_caption",
+]
 
 _LEVEL = 0.05
 _NAMES = {
@@ -107,6 +114,33 @@ def drop_sentences(
             )
         )
     return lines
+
+
+def behind_sentences(behind: pd.DataFrame, *, limit: int = 5) -> list[str]:
+    """Say what lies behind a drop, in the order of a frame of `changes_behind`.
+
+    Parameters
+    ----------
+    behind : as `evalnb.behind.BEHIND` says
+    limit : how many changes to name
+    """
+    return [
+        one_line(
+            f"Behind it, {rank}: {behind_words(row)}; {count(row['n_cases'], 'case')}, "
+            f"{row['n_worse']} of them worse: {listing(row['case_ids'], limit=3)}.",
+            limit=500,
+        )
+        for rank, row in enumerate(to_records(behind.head(limit)), 1)
+    ]
+
+
+def behind_words(row: Mapping[str, Any]) -> str:
+    """Return what changed, in words; what it quotes is untrusted."""
+    if row["kind"] == "tool call":
+        return str(row["what"])
+    said = [f'"{one_line(text, limit=80)}"' for text in (row.get("before"), row.get("now")) if text]
+    name = "the answer to " if row["kind"] == "answer" else "phrase "
+    return f"{name}{row['what']}: {' → '.join(said)}"
 
 
 def phrases_caption(study: PhraseStudy) -> str:

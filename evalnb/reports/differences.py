@@ -11,6 +11,7 @@ import regex
 from evalnb.baseline import CASE
 from evalnb.frames import FrameSchema, to_records
 from evalnb.jsontext import same_json
+from evalnb.stats.case_states import state_over_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,13 +88,22 @@ class Part(NamedTuple):
     text: str
 
 
-def earlier_baseline(baseline: Baseline) -> Earlier:
-    """Return a baseline as a run to compare with."""
-    states = {
-        row["case_id"]: _state(row["n_passed"], row["n_scored"])
-        for row in to_records(baseline.counts[baseline.counts["scorer"] == CASE])
-        if row["n_scored"]
+def earlier_baseline(baseline: Baseline, needed: int | None = None) -> Earlier:
+    """Return a baseline as a run to compare with.
+
+    Parameters
+    ----------
+    baseline : the accepted run
+    needed : so many repeats of a case must pass; None for all
+    """
+    whole = to_records(baseline.counts[baseline.counts["scorer"] == CASE])
+    found = {
+        row["case_id"]: state_over_repeats(
+            row["n_passed"], row["n_scored"], row["n_repeats"], needed
+        )
+        for row in whole
     }
+    states = {case_id: str(state) for case_id, state in found.items() if state is not None}
     run_id = baseline.manifest.get("run_id")
     return Earlier(
         f"the baseline, run {run_id}", to_records(baseline.outputs[list(_ANSWER)]), states
@@ -189,12 +199,6 @@ def _difference(
         "tool_calls_before": before.get("tool_calls") or [],
         "tool_calls_now": after.get("tool_calls") or [],
     }
-
-
-def _state(n_passed: int, n_scored: int) -> str:
-    if n_passed == n_scored:
-        return "pass"
-    return "unstable" if n_passed else "fail"
 
 
 def _same_answer(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

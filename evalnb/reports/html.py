@@ -25,10 +25,13 @@ from evalnb.reports.misses import miss_lines
 from evalnb.reports.numbers import MISSING, count, milliseconds, tokens
 from evalnb.reports.sentences import (
     baseline_sentence,
+    confirmation_sentences,
     cost_sentences,
     holdout_sentences,
     outcome_words,
     overall_sentence,
+    power_sentences,
+    state_sentences,
     why,
 )
 from evalnb.reports.text import cell_text, one_line, visible
@@ -148,12 +151,17 @@ def html_page(page: Page) -> str:
         overall=overall_sentence(run.slices),
         baseline=baseline_sentence(manifest),
         usage=[*cost_sentences(manifest, page.outputs), *_usage_sentences(page.outputs)],
+        evidence=[
+            *state_sentences(run.results, run.decision),
+            *power_sentences(manifest),
+            *confirmation_sentences(manifest),
+        ],
         judges=judge_sentences(run),
         judged=_table(_spoken(judged_counts(run.scores)), "What the judges scored"),
         by_model=_table(
             _spoken(usage_by_model(run.outputs, run.verdicts)), "Tokens and cost by model"
         ),
-        holdout=holdout_sentences(page.rates, page.looks, manifest["golden_version"]),
+        holdout=holdout_sentences(page.rates, page.looks, manifest["golden_version"], manifest.get("gap_change", ())),
         findings=[
             _table(decision_rows(findings, outcome), name) for name, outcome in _FINDINGS.items()
         ],

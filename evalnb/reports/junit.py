@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["junit_xml"]
+__all__ = ["CaseTest", "case_tests", "junit_xml"]
 
 Record: TypeAlias = "Mapping[str, Any]"
 
@@ -61,8 +61,17 @@ class _Budget:
 
 
 @dataclass(frozen=True)
-class _Test:
-    """One testcase; `kind` is the element that says how it went, "" when it passed."""
+class CaseTest:
+    """One testcase.
+
+    Attributes
+    ----------
+    name : of the case, or of what the gate says
+    kind : `failure`, `error` or `skipped`, "" when it passed
+    type : in a word or two, why
+    lines : the reasons
+    seconds : mean latency of the answers
+    """
 
     name: str
     kind: str = ""
@@ -105,17 +114,17 @@ def junit_xml(
         cases are listed; beyond some megabytes of text, what was said of them is shortened.
     """
     cases = {row["case_id"] for row in results}
-    findings_of: dict[str, list[Record]] = {}
-    of_none = []
-    for row in decision:
-        if row["outcome"] not in _FINDINGS:
-            continue
-        if row.get("case_id") in cases:
-            findings_of.setdefault(row["case_id"], []).append(row)
-        elif row["rule"] != "miss" or misses.empty:
-            of_none.append(row)
-    has_baseline = not any(row["rule"] == "no_baseline" for row in decision)
-    suites = _case_tests(results, scores, findings_of, has_baseline)
+    of_none = [
+        row
+        for row in decision
+        if row["outcome"] in _FINDINGS
+        and row.get("case_id") not in cases
+        and (row["rule"] != "miss" or misses.empty)
+    ]
+    suites: dict[str, list[CaseTest]] = {}
+    tests = case_tests(results, scores, decision)
+    for row, test in zip(results, tests, strict=True):
+        suites.setdefault(row.get("category", _NO_CATEGORY), []).append(test)
     gate_tests = [*_finding_tests(of_none), *_miss_tests(misses)]
     if exit_code == 0 and any(row["outcome"] in _FINDINGS for row in decision):
         suites = {name: [*map(_reported_only, tests)] for name, tests in suites.items()}
@@ -133,18 +142,29 @@ def junit_xml(
     return "\n".join(lines) + "\n"
 
 
-def _case_tests(
-    results: Iterable[Record],
-    scores: Iterable[Record],
-    findings_of: Mapping[str, Sequence[Record]],
-    has_baseline: bool,
-) -> dict[str, list[_Test]]:
+def case_tests(
+    results: Sequence[Record], scores: Iterable[Record], decision: Sequence[Record]
+) -> list[CaseTest]:
+    """Say of each case how it went, as a test.
+
+    Parameters
+    ----------
+    results, scores, decision : records of the frames of one run
+
+    Returns
+    -------
+    in the order of `results`, as `junit_xml` describes
+    """
+    findings_of: dict[str, list[Record]] = {}
+    for row in decision:
+        if row["outcome"] in _FINDINGS and "case_id" in row:
+            findings_of.setdefault(row["case_id"], []).append(row)
+    has_baseline = not any(row["rule"] == "no_baseline" for row in decision)
     planned = _planned_reasons(scores)
-    suites: dict[str, list[_Test]] = {}
-    for row in results:
-        test = _case_test(row, findings_of.get(row["case_id"], ()), planned, has_baseline)
-        suites.setdefault(row.get("category", _NO_CATEGORY), []).append(test)
-    return suites
+    return [
+        _case_test(row, findings_of.get(row["case_id"], ()), planned, has_baseline)
+        for row in results
+    ]
 
 
 def _case_test(
@@ -152,32 +172,32 @@ def _case_test(
     findings: Sequence[Record],
     planned: Mapping[str, Iterable[str]],
     has_baseline: bool,
-) -> _Test:
+) -> CaseTest:
     name, state = row["case_id"], row.get("state")
     seconds = row.get("latency_ms", 0.0) / 1000
     reasons = row.get("reasons", [])
     if state == "pass" and not findings and not row.get("n_na_accident"):
-        return _Test(name, seconds=seconds)
+        return CaseTest(name, seconds=seconds)
     failed = state not in (None, "pass")
     accidents = row.get("n_na_accident", 0)
     blocked = any(finding["outcome"] == Outcome.FAIL for finding in findings)
     said = [f"gate, {_finding_line(finding)}" for finding in findings]
     if blocked or (failed and not has_baseline):
         kind = str(state) if failed else "blocked"
-        return _Test(name, "failure", kind, [*reasons, *said], seconds)
+        return CaseTest(name, "failure", kind, [*reasons, *said], seconds)
     if accidents or findings:
         missing = [f"{count(accidents, 'score')} missing by accident"] if accidents else []
-        return _Test(name, "error", "not scored", [*(reasons or missing), *said], seconds)
+        return CaseTest(name, "error", "not scored", [*(reasons or missing), *said], seconds)
     if failed:
         lines = ["known: the baseline fails here too, or a waiver holds", *reasons]
-        return _Test(name, "skipped", "known failure", lines, seconds)
+        return CaseTest(name, "skipped", "known failure", lines, seconds)
     if state is None:
         lines = list(planned.get(name, ["no verdict"]))
-        return _Test(name, "skipped", "no verdict", lines, seconds)
-    return _Test(name, seconds=seconds)
+        return CaseTest(name, "skipped", "no verdict", lines, seconds)
+    return CaseTest(name, seconds=seconds)
 
 
-def _reported_only(test: _Test) -> _Test:
+def _reported_only(test: CaseTest) -> CaseTest:
     """Take the red from a test of a run that passes by shadow mode or an override."""
     if test.kind not in ("failure", "error"):
         return test
@@ -195,24 +215,24 @@ def _planned_reasons(scores: Iterable[Record]) -> dict[str, dict[str, None]]:
     return found
 
 
-def _finding_tests(findings: Iterable[Record]) -> Iterable[_Test]:
+def _finding_tests(findings: Iterable[Record]) -> Iterable[CaseTest]:
     for row in findings:
         kind = "failure" if row["outcome"] == Outcome.FAIL else "error"
         parts = [row[name] for name in ("rule", "case_id", "scorer", "slice") if name in row]
-        yield _Test(" / ".join(parts), kind, row["outcome"], [_finding_line(row)])
+        yield CaseTest(" / ".join(parts), kind, row["outcome"], [_finding_line(row)])
 
 
 def _finding_line(finding: Record) -> str:
     return f"{finding['rule']}: {finding.get('reason', 'no reason given')}"
 
 
-def _miss_tests(misses: pd.DataFrame) -> Iterable[_Test]:
+def _miss_tests(misses: pd.DataFrame) -> Iterable[CaseTest]:
     explanations = group_misses(misses)["explanation"]
     for explanation, line in zip(explanations, miss_lines(misses), strict=True):
-        yield _Test(f"miss / {explanation}", "failure", "miss", [line])
+        yield CaseTest(f"miss / {explanation}", "failure", "miss", [line])
 
 
-def _counts(tests: Sequence[_Test]) -> dict[str, str]:
+def _counts(tests: Sequence[CaseTest]) -> dict[str, str]:
     kinds = [test.kind for test in tests]
     return {
         "tests": str(len(tests)),
@@ -223,7 +243,7 @@ def _counts(tests: Sequence[_Test]) -> dict[str, str]:
 
 
 def _suite(
-    name: str, tests: Sequence[_Test], run: Mapping[str, Any], budget: _Budget
+    name: str, tests: Sequence[CaseTest], run: Mapping[str, Any], budget: _Budget
 ) -> Iterator[str]:
     times = {
         "time": _seconds(math.fsum(test.seconds for test in tests)),
@@ -241,7 +261,7 @@ def _suite(
     yield "  </testsuite>"
 
 
-def _testcase(test: _Test, classname: str, budget: _Budget) -> Iterator[str]:
+def _testcase(test: CaseTest, classname: str, budget: _Budget) -> Iterator[str]:
     name = _written(one_line(test.name, limit=300), _IN_ATTRIBUTES)
     start = f'    <testcase name="{name}" {classname} time="{_seconds(test.seconds)}"'
     if not test.kind:

@@ -82,7 +82,7 @@ def preference_sentence(pairs: pd.DataFrame, a: str, b: str) -> str:
     if len(missing):
         won = wins["estimate"] * wins["n"]
         bounds = (rate((won + more) / len(pairs)) for more in (0, len(missing)))
-        unknown += " If {} had lost or won them all, {}.".format(a, " to ".join(bounds))
+        unknown += f" If {a} had lost or won them all, {' to '.join(bounds)}."
     return (
         f"{said}: {a} wins {_figure(wins)} of {count(wins['n'], 'pair')}, ties as half, "
         f"{p_value(p)}; {count(ties, 'tie')}, {conflicts:,} of them since the verdict depends on "

@@ -8,23 +8,28 @@ from evalnb.frames import to_records
 from evalnb.probes.loading import PROBES
 from evalnb.reports.numbers import count, difference, interval, rate, tokens
 from evalnb.reports.text import one_line
+from evalnb.reports.views import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
-__all__ = ["describe_effects"]
+    from evalnb.probe_evidence import LimitState
+
+__all__ = ["describe_effects", "describe_limits"]
 
 _SAID = {
     "shift": "{} of a level",
     "self_flip_rate": "{} of repeated verdicts differ",
     "success_rate": "{} of attacked bad answers pass",
     "above_lowest": "{} of answers that deserve the lowest level get a higher one",
+    "conflict_rate": "{} of pairs get another verdict in the other order",
     "net_first_preference": "{} for the first place over the second",
+    "self_preference": "follows people {} more often to its own family's answer than to another's",
     "longer_preference": "{} for the longer answer over the shorter",
 }
-_SIGNED = {"shift", "net_first_preference", "longer_preference"}
+_SIGNED = {"shift", "net_first_preference", "longer_preference", "self_preference"}
 
 
 def describe_effects(
@@ -43,12 +48,27 @@ def describe_effects(
     lines = []
     for name, asked in verdicts.groupby("judge", sort=False):
         lines.append(_judge_line(str(name), asked))
-        of_judge = effects[(effects["judge"] == name) & effects["headline"]]
+        shown = effects["headline"] | (effects["metric"] == "conflict_rate")
+        of_judge = effects[(effects["judge"] == name) & shown]
         for scorer, rows in of_judge.groupby("scorer", sort=False):
             lines.append(f"  {one_line(str(scorer))}")
             lines += [f"    {_effect_line(row)}" for row in to_records(rows)]
         lines += [f"  {line}" for line in _advice(of_judge, advice)]
     return lines
+
+
+def describe_limits(states: Sequence[LimitState]) -> list[str]:
+    """Write how the axes stand against the limits of the suite.
+
+    Parameters
+    ----------
+    states : as `evalnb.suite_limits` gives them
+    """
+    return [
+        f"{state.setting}, {one_line(state.scorer)}: {state.state.upper()}, "
+        f"{'may count' if state.counts else 'does not count'} in the gate: {one_line(state.why, limit=400)}"
+        for state in states
+    ]
 
 
 def _judge_line(name: str, asked: pd.DataFrame) -> str:
@@ -65,7 +85,7 @@ def _judge_line(name: str, asked: pd.DataFrame) -> str:
 def _effect_line(row: Mapping[str, Any]) -> str:
     name = one_line(row["probe"])
     if "estimate" not in row:
-        return f"{name}: not known, {row.get('reason', 'no verdict')}"
+        return f"{name}: not known, {words(row.get('reason', 'too_few'))}"
     value = difference if row["metric"] in _SIGNED else rate
     said = _SAID.get(row["metric"], f"{one_line(row['metric'])} {{}}").format(
         value(row["estimate"])

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "baseline_sentence",
+    "confirmation_sentences",
     "cost_sentences",
     "holdout_sentences",
     "outcome_words",
     "overall_sentence",
+    "power_sentences",
+    "state_sentences",
     "why",
 ]
 
@@ -111,6 +114,73 @@ def baseline_sentence(run: Mapping[str, Any]) -> str:
     return f"{text} It is of another golden version, {version}: only the cases of both compare."
 
 
+def confirmation_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Say what was asked again because it looked worse, or why it could not be.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    found = run.get("confirmation")
+    if not found:
+        why_not = run.get("no_confirmation")
+        return [f"Not asked again before blocking: {why_not}."] if why_not else []
+    cost = f" for {money(found['cost_usd'])}" if found.get("cost_usd") is not None else ""
+    missing = f", {tokens(found['missing'])} of them missing" if found["missing"] else ""
+    return [
+        (
+            f"Asked again on both sides: {count(found['cases'], 'case')}, "
+            f"{count(found['repeats'], 'repeat')} a side, {count(found['answers'], 'answer')}"
+            f"{cost}{missing}. These fresh repeats alone decide whether scores fell."
+        )
+    ]
+
+
+def state_sentences(results: pd.DataFrame, decision: pd.DataFrame) -> list[str]:
+    """Say how many cases pass, fail and are unstable over their repeats, and how many are flaky.
+
+    Parameters
+    ----------
+    results, decision : frames of a run
+
+    Returns
+    -------
+    none for a run of one repeat without flaky cases
+    """
+    n_flaky = int((decision["rule"] == "flaky").sum())
+    flaky = f"; {count(n_flaky, 'case')} flaky over earlier runs" if n_flaky else ""
+    repeats = int(results["n_repeats"].fillna(0).max()) if len(results) else 0
+    if repeats < 2 and not flaky:
+        return []
+    counts = results["state"].value_counts()
+    said = [f"{tokens(int(counts.get(name, 0)))} {name}" for name in ("pass", "fail", "unstable")]
+    return [f"States over {count(repeats, 'repeat')}: {', '.join(said)}{flaky}."]
+
+
+def power_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Say which drop a live run could have found.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    found = run.get("power")
+    if not found:
+        return []
+    about = (
+        f"{count(found['cases'], 'case')}, {count(found['repeats'], 'repeat')}, variance of repeats "
+        f"{found['source']}"
+    )
+    if found["smallest_drop"] is None:
+        return [f"So few answers can show no drop of the pass rate ({about})."]
+    return [
+        (
+            f"This suite finds drops of the pass rate from {found['smallest_drop']:.2f} in 8 of 10 runs "
+            f"({about})."
+        )
+    ]
+
+
 def cost_sentences(run: Mapping[str, Any], outputs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say what a run cost, and of how many answers the cost is known.
 
@@ -134,7 +204,12 @@ def cost_sentences(run: Mapping[str, Any], outputs: Iterable[Mapping[str, Any]])
     return lines
 
 
-def holdout_sentences(rates: pd.DataFrame, looks: pd.DataFrame, golden_version: str) -> list[str]:
+def holdout_sentences(
+    rates: pd.DataFrame,
+    looks: pd.DataFrame,
+    golden_version: str,
+    gap_change: Iterable[Mapping[str, Any]] = (),
+) -> list[str]:
     """Say how holdout cases fare beside the others, and how often they were looked at.
 
     Parameters
@@ -142,6 +217,7 @@ def holdout_sentences(rates: pd.DataFrame, looks: pd.DataFrame, golden_version: 
     rates : as `evalnb.holdout.split_rates` gives them
     looks : a looks frame
     golden_version : whose looks are counted
+    gap_change : records as `evalnb.first_baseline.gap_since_first_baseline` gives them
 
     Returns
     -------
@@ -155,6 +231,7 @@ def holdout_sentences(rates: pd.DataFrame, looks: pd.DataFrame, golden_version: 
     if "estimate" in gap:
         apart = interval(gap["ci_low"], gap["ci_high"])
         said.append(f"Gap, dev minus holdout: {difference(gap['estimate'])} ({apart}).")
+    said += [_change_sentence(row) for row in gap_change if "estimate" in row]
     of_version = looks[looks["golden_version"] == golden_version]
     n_opened = int((of_version["kind"] == "cases").sum())
     n_systems = of_version["system_fingerprint"].nunique()
@@ -173,6 +250,16 @@ def _split_sentence(name: str, row: Mapping[str, Any]) -> str:
         return f"{name.capitalize()}: {scored}."
     span = interval(row["ci_low"], row["ci_high"])
     return f"{name.capitalize()}: pass rate {rate(row['estimate'])} ({span}), {scored}."
+
+
+def _change_sentence(row: Mapping[str, Any]) -> str:
+    change = difference(row["estimate"])
+    compared = f"{count(row['n'], 'case')} compared"
+    if "ci_low" not in row:
+        return f"Since the first baseline the gap has changed by {change}, {compared}."
+    span = interval(row["ci_low"], row["ci_high"])
+    grown = " It has grown: what was done helps dev more than holdout." if row["ci_low"] > 0 else ""
+    return f"Since the first baseline the gap has changed by {change} ({span}), {compared}.{grown}"
 
 
 def _rules(rows: pd.DataFrame) -> str:

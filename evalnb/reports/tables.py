@@ -27,6 +27,7 @@ from evalnb.reports.views import (
     slice_rates,
     words,
 )
+from evalnb.stats.percentiles import case_percentiles
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -39,7 +40,9 @@ __all__ = [
     "judged_table",
     "looks_table",
     "slices_table",
+    "states_table",
     "styled",
+    "times_table",
     "usage_table",
     "verdicts_table",
 ]
@@ -108,6 +111,53 @@ def slices_table(slices: pd.DataFrame) -> Styler:
         against the baseline is shown where both rates are over the same number of cases.
     """
     return styled(slice_rates(slices), caption="Pass rate by slice")
+
+
+def states_table(results: pd.DataFrame, decision: pd.DataFrame) -> Styler:
+    """Show how many cases pass, fail and are unstable over their repeats, and how many are flaky.
+
+    Parameters
+    ----------
+    results, decision : frames of one run
+
+    Returns
+    -------
+    a table for a notebook
+        A case is flaky by its earlier runs, whatever its state in this one.
+    """
+    flaky = set(decision.loc[decision["rule"] == "flaky", "case_id"])
+    states = results["state"].fillna("not scored")
+    names = ("pass", "fail", "unstable", "not scored")
+    frame = pd.DataFrame(
+        {
+            "state": names,
+            "cases": [int((states == name).sum()) for name in names],
+            "of these flaky": [
+                int(results.loc[states == name, "case_id"].isin(flaky).sum()) for name in names
+            ],
+        }
+    )
+    return styled(frame, caption="States of the cases over their repeats")
+
+
+def times_table(outputs: pd.DataFrame) -> Styler:
+    """Show the median and the 95th percentile of service time, with intervals over cases.
+
+    Parameters
+    ----------
+    outputs : an outputs frame
+
+    Returns
+    -------
+    a table for a notebook
+        In ms, of the attempt that succeeded: time in line and between attempts is no service time.
+        Only answers of a live run count, since a replay repeats the time that was recorded.
+    """
+    live = outputs[(outputs["mode"] == "live") & outputs["latency_ms"].notna()]
+    found = case_percentiles(live["case_id"], live["latency_ms"])
+    shown = found[["metric", "estimate", "ci_low", "ci_high", "n", "reason"]]
+    what = "Service time, ms" if len(live) else "Service time: no answer was given live"
+    return styled(shown.rename(columns=words), caption=what)
 
 
 def failing_table(results: pd.DataFrame, scores: pd.DataFrame, outputs: pd.DataFrame) -> Styler:

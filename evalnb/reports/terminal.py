@@ -8,7 +8,12 @@ from evalnb.frames import Outcome, to_records
 from evalnb.holdout import HOLDOUT, LOOKS, split_rates, without_texts
 from evalnb.reports.misses import miss_lines
 from evalnb.reports.numbers import count, money, pass_rate, rate
-from evalnb.reports.sentences import holdout_sentences
+from evalnb.reports.sentences import (
+    confirmation_sentences,
+    holdout_sentences,
+    power_sentences,
+    state_sentences,
+)
 from evalnb.reports.text import one_line
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.reports.views import failing_records
@@ -75,7 +80,10 @@ def _lines(run: Run) -> Iterator[str]:
         f"golden version {manifest['golden_version']}"
     )
     for line in holdout_sentences(
-        split_rates(run.results), LOOKS.empty(), manifest["golden_version"]
+        split_rates(run.results),
+        LOOKS.empty(),
+        manifest["golden_version"],
+        manifest.get("gap_change", ()),
     ):
         yield f"  {line}"
     for line in judge_sentences(run):
@@ -84,6 +92,12 @@ def _lines(run: Run) -> Iterator[str]:
         yield f"  cost {money(manifest['cost_usd'])} at list price"
     for model in manifest.get("models_without_price") or []:
         yield "  " + one_line(f"no price is known for {model}: its cost is not counted")
+    for line in (
+        *state_sentences(run.results, run.decision),
+        *power_sentences(manifest),
+        *confirmation_sentences(manifest),
+    ):
+        yield f"  {one_line(line, limit=300)}"
     if manifest.get("notice"):
         yield f"  {manifest['notice']}"
     hidden = _hidden(to_records(run.results[["case_id", "split"]]))

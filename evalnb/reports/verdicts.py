@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evalnb.certificates import COUNTING_GRADES
+from evalnb.certificates import COUNTING_GRADES, WORKING_MINIMUM
 from evalnb.costs import cache_shortfalls
 from evalnb.frames import BY_PLAN, NaReason, to_records
+from evalnb.names import family
 from evalnb.reports.correction_words import warning_sentence
 from evalnb.reports.numbers import count, interval, money, rate, tokens
 from evalnb.reports.text import cell_text, listing, one_line
@@ -76,7 +77,12 @@ def describe_certificate(certificate: Certificate) -> list[str]:
     lines = [f"{name}, until {certificate.expires}, by {people}"]
     for scorer, evidence in certificate.axes.items():
         counts = "counts" if evidence.grade in COUNTING_GRADES else "stays advice"
-        lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}")
+        few = (
+            f"; with fewer than {WORKING_MINIMUM} labels, the working minimum"
+            if evidence.n < WORKING_MINIMUM
+            else ""
+        )
+        lines.append(f"  {one_line(scorer)}: {evidence.grade}, {counts}: {evidence.figures}{few}")
     for scorer in dict.fromkeys(one.scorer for one in certificate.probes):
         said = [
             f"{one_line(one.probe)} {words(one.metric)} {one.figures}"
@@ -408,17 +414,6 @@ def cache_shortfall(row: Mapping[str, Any]) -> str:
         f"{cell_text(row['model'], limit=60)} caches from {tokens(row['needed_tokens'])} on; "
         f"{tokens(row['missing_tokens'])} are missing"
     )
-
-
-def family(model: str) -> str:
-    """Return what models of one maker and line have in common: the name before the first dash.
-
-    Examples
-    --------
-    >>> family("claude-haiku-5-5"), family("smollm2-135m-instruct")
-    ('claude', 'smollm2')
-    """
-    return model.partition("-")[0].lower()
 
 
 def _who(judges: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:

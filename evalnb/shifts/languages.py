@@ -11,7 +11,7 @@ import regex
 
 from evalnb.phrases.tokens import kind_of, pieces
 
-__all__ = ["language_of"]
+__all__ = ["is_known_language", "language_of"]
 
 _SCRIPTS = {
     "ja": r"[\p{Hiragana}\p{Katakana}]",
@@ -28,6 +28,7 @@ _SCRIPTS = {
 _LETTERS = {name: regex.compile(pattern) for name, pattern in _SCRIPTS.items()}
 _KANA_SHARE = 0.1
 _FEWEST_WORDS = 2
+_CODE_LENGTH = 2
 
 
 def language_of(text: str) -> str | None:
@@ -61,6 +62,22 @@ def language_of(text: str) -> str | None:
         counts["ja"] += counts.pop("zh")
     script = max(counts, key=lambda name: counts[name])
     return _of_latin(text) if script == "latin" else script
+
+
+def is_known_language(code: str) -> bool:
+    """Tell whether `language_of` can tell a language from others.
+
+    Parameters
+    ----------
+    code : such as `de`
+
+    Examples
+    --------
+    >>> is_known_language("de"), is_known_language("ja"), is_known_language("ru")
+    (True, True, False)
+    """
+    own_script = code in _SCRIPTS and len(code) == _CODE_LENGTH
+    return own_script or any(code in codes for codes in _languages().values())
 
 
 def _of_latin(text: str) -> str | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["FLAKY", "CaseState", "case_state", "flaky_cases"]
+__all__ = ["FLAKY", "CaseState", "case_state", "flaky_cases", "state_over_repeats"]
 
 _INTERVAL = (0.05, 0.95)
 _FLIPS = 2
@@ -85,6 +85,37 @@ def case_state(passes: int, scored: int, needed: int | None = None) -> CaseState
     if passed == n:
         return None
     return CaseState.UNSTABLE if passed else CaseState.FAIL
+
+
+def state_over_repeats(
+    passes: int, scored: int, repeats: int, needed: int | None = None
+) -> CaseState | None:
+    """Return the state of a case whose repeats are not all scored.
+
+    Parameters
+    ----------
+    passes, scored, repeats : numbers of repeats that passed, that were scored, and of all
+    needed : so many must pass, or all where there are fewer; None for all that were scored
+
+    Returns
+    -------
+    None where nothing was scored, or what is missing could still make it pass
+
+    Examples
+    --------
+    >>> str(state_over_repeats(2, 2, 3)), state_over_repeats(2, 2, 3, 3)
+    ('pass', None)
+    >>> str(state_over_repeats(1, 2, 3, 3))
+    'unstable'
+    """
+    if needed is None or not scored:
+        return case_state(passes, scored)
+    least = min(needed, repeats)
+    if passes >= least:
+        return CaseState.PASS
+    if passes + repeats - scored >= least:
+        return None
+    return CaseState.UNSTABLE if passes else CaseState.FAIL
 
 
 def flaky_cases(history: pd.DataFrame) -> pd.DataFrame:

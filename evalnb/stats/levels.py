@@ -9,6 +9,7 @@ __all__ = [
     "ALPHA",
     "CASES",
     "CONFIRMATION",
+    "CREEP",
     "EARLY_SCORES",
     "EXPLORING_FDR",
     "FINAL_SCORES",
@@ -48,6 +49,9 @@ CASES = 0.01
 
 PAIRWISE = 0.01
 """The part of `SCORES` for a judge's preference for the baseline's answers, in suites that ask one."""
+
+CREEP = 0.005
+"""The part of `SCORES` for drops since the first accepted baseline, where there is an older one."""
 
 EARLY_SCORES = 0.01
 """The part of `SCORES` for stopping a live run early: its e-value must reach 1/0.01 = 100."""

@@ -12,6 +12,8 @@ from evalnb.systems.outputs import (
     System,
     ToolCall,
     as_output,
+    output_content,
+    output_hash,
 )
 from evalnb.systems.playing import play
 from evalnb.systems.prompt_files import PromptSystem
@@ -32,6 +34,8 @@ __all__ = [
     "as_output",
     "load_system",
     "mocked_tools",
+    "output_content",
+    "output_hash",
     "play",
     "run_tools",
     "run_tools_sync",

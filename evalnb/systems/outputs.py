@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -20,6 +22,8 @@ __all__ = [
     "System",
     "ToolCall",
     "as_output",
+    "output_content",
+    "output_hash",
 ]
 
 STEP_LIMIT = "step_limit"
@@ -71,6 +75,28 @@ def as_output(given: object) -> Output:
     if isinstance(given, str):
         return Output(given)
     raise TypeError(f"a system must return an Output or text. Got {type(given).__name__}.")
+
+
+def output_content(output: Output) -> dict[str, Any]:
+    """Return what an output says and calls, and why it ended, as plain JSON values."""
+    return {
+        "text": output.text,
+        "tool_calls": [
+            {"name": call.name, "arguments": call.arguments} for call in output.tool_calls
+        ],
+        "stop_reason": output.stop_reason,
+    }
+
+
+def output_hash(content: Mapping[str, Any]) -> str:
+    """Return the hash of an output's text and tool calls, 12 hex digits.
+
+    Parameters
+    ----------
+    content : of `output_content`
+    """
+    text = json.dumps([content["text"], content["tool_calls"]], ensure_ascii=True, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @runtime_checkable

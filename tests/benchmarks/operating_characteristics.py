@@ -3,6 +3,8 @@
 Simulated suites near a pass rate of 0.9, whose cases differ in how hard they are. Rules with fixed
 thresholds stand beside it, on the same runs.
 
+"gate, confirmed" asks again on both sides, as live runs do: a first look at 10%, fresh repeats at 30%.
+
 python -m tests.benchmarks.operating_characteristics [--quick] [--figure PATH]
 """
 
@@ -27,7 +29,7 @@ from evalnb.gate import decide, outcome
 from evalnb.golden import GoldenSet, SuiteSettings
 from evalnb.planning import Plan
 from evalnb.stats.drops import decide_drops
-from evalnb.stats.levels import ALPHA, MARGIN
+from evalnb.stats.levels import ALPHA, CONFIRMATION, FIRST_STAGE, MARGIN
 from evalnb.stats.levels import SCORES as SCORES_LEVEL
 from evalnb.stats.mcnemar import mcnemar
 from evalnb.stats.paired_sets import PAIRED_SCORES
@@ -41,7 +43,14 @@ _RATE, _SPREAD = 0.9, 3.5
 _LANGUAGES = 4
 _DROPS = (0.0, 0.05, 0.10, 0.15)
 _DESIGNS = ((60, 1), (60, 3), (60, 5), (200, 3))
-_RULES = ("gate", "mean drop > 0.02", "< 0.95 × baseline", "any case flips", "majority flags")
+_RULES = (
+    "gate",
+    "gate, confirmed",
+    "mean drop > 0.02",
+    "< 0.95 × baseline",
+    "any case flips",
+    "majority flags",
+)
 _TOKENS_SD, _TIME_SD = 0.15, 0.4
 
 
@@ -109,14 +118,19 @@ def compared(
     whole suite's pass rate: `everywhere` takes the same share of each case's rate, `one language`
     takes all of it from one.
     """
-    rng = np.random.default_rng([cases, repeats, round(drop * 1_000), len(where)])
+    seed = [cases, repeats, round(drop * 1_000), len(where)]
+    rng, again = np.random.default_rng(seed), np.random.default_rng([*seed, 1])
     hits = dict.fromkeys(_RULES, 0)
     for _ in range(n_runs):
         rates = _rates(rng, cases)
-        before = rng.binomial(repeats, rates).astype("float64")
-        now = rng.binomial(repeats, _fallen(rates, drop, where)).astype("float64")
+        sides = rates, _fallen(rates, drop, where)
+        before, now = (rng.binomial(repeats, side).astype("float64") for side in sides)
         for name, blocks in _CHECKS.items():
             hits[name] += blocks(before, now, repeats)
+        suspects = _suspects(before, now, repeats)
+        if len(suspects):
+            was, is_now = (again.binomial(repeats, side).astype("float64") for side in sides)
+            hits[_RULES[1]] += _confirmed(suspects, was, is_now, repeats)
     change = "none" if not drop else f"{drop:g} {where}"
     return [
         Characteristic(cases, repeats, change, name, hit / n_runs, n_runs)
@@ -146,6 +160,23 @@ def _fallen(rates: Floats, drop: float, where: str) -> Floats:
 
 
 def _gate(before: Floats, now: Floats, repeats: int) -> bool:
+    found = decide_drops(_pairs(before, now, repeats), alpha=SCORES_LEVEL)
+    return bool((found["outcome"] == "fail").any())
+
+
+def _suspects(before: Floats, now: Floats, repeats: int) -> pd.DataFrame:
+    """Return what a first look finds, to be asked again on both sides."""
+    found = decide_drops(_pairs(before, now, repeats), alpha=FIRST_STAGE)
+    return found.loc[found["outcome"] == "fail", ["scorer", "slice"]]
+
+
+def _confirmed(suspects: pd.DataFrame, before: Floats, now: Floats, repeats: int) -> bool:
+    pairs = _pairs(before, now, repeats).merge(suspects, on=["scorer", "slice"])
+    found = decide_drops(pairs, alpha=CONFIRMATION)
+    return bool((found["outcome"] == "fail").any())
+
+
+def _pairs(before: Floats, now: Floats, repeats: int) -> pd.DataFrame:
     cases = len(before)
     whole = pd.DataFrame(
         {
@@ -159,8 +190,7 @@ def _gate(before: Floats, now: Floats, repeats: int) -> bool:
         }
     )
     sliced = whole.assign(slice=[f"language={number % _LANGUAGES}" for number in range(cases)])
-    found = decide_drops(PAIRED_SCORES.check(pd.concat([whole, sliced])), alpha=SCORES_LEVEL)
-    return bool((found["outcome"] == "fail").any())
+    return PAIRED_SCORES.check(pd.concat([whole, sliced]))
 
 
 def _mean_drop(before: Floats, now: Floats, repeats: int) -> bool:
@@ -182,7 +212,11 @@ def _majority(before: Floats, now: Floats, repeats: int) -> bool:
 
 
 _CHECKS: dict[str, Callable[[Floats, Floats, int], bool]] = dict(
-    zip(_RULES, (_gate, _mean_drop, _ratio, _any_flip, _majority), strict=True)
+    zip(
+        (_RULES[0], *_RULES[2:]),
+        (_gate, _mean_drop, _ratio, _any_flip, _majority),
+        strict=True,
+    )
 )
 
 
@@ -260,6 +294,10 @@ def _draw(found: list[Characteristic], path: Path) -> None:
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
+    mpl.rcParams |= {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "evalnb",
+    }  # texts stay texts, ids the same
     figure, axes = plt.subplots(1, len(_DESIGNS), figsize=(13, 3.4), sharey=True)
     even = [row for row in found if not row.change.endswith("one language")]
     for axis, design in zip(axes, _DESIGNS, strict=True):
@@ -269,13 +307,20 @@ def _draw(found: list[Characteristic], path: Path) -> None:
                 for row in even
                 if (row.cases, row.repeats) == design and row.rule == rule
             ]
-            axis.plot(_DROPS, shares, marker="o", label=rule, linewidth=3 if rule == "gate" else 1)
+            axis.plot(
+                _DROPS,
+                shares,
+                marker="o",
+                label=rule,
+                linewidth=3 if rule.startswith("gate") else 1,
+            )
         axis.axhline(ALPHA, color="grey", linestyle=":")
         axis.set(title=f"{design[0]} cases × {design[1]}", xlabel="drop of the pass rate")
     axes[0].set(ylabel="share of runs blocked", ylim=(0, 1))
     axes[-1].legend(fontsize="small")
     figure.tight_layout()
-    figure.savefig(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _main() -> None:

@@ -73,7 +73,7 @@ def test_another_seed_is_another_draw_and_a_larger_one_holds_the_smaller() -> No
 
 def test_every_output_is_drawn_as_often_as_its_probability_says() -> None:
     outputs, scores = outputs_of(12), scores_of({1: 8, 5: 4})
-    n_draws = 600
+    n_draws = 200
     hits = dict.fromkeys(outputs["case_id"], 0)
     for seed in range(n_draws):
         sample = sample_for_rating(outputs, scores, n=6, by="judge_score", seed=seed)

@@ -14,18 +14,22 @@ if TYPE_CHECKING:
 
 
 class ScriptedJudge(FakeUpstream):
-    """Fills the schema of a verdict: `say` gives the score, or the better one, by what is shown."""
+    """Fills the schema of a verdict: `say` gives the score, or the better one, by what is shown.
 
-    def __init__(self, say: Callable[[str], Any]) -> None:
+    `fields` are those of each message, beside its text.
+    """
+
+    def __init__(self, say: Callable[[str], Any], **fields: Any) -> None:
         super().__init__(message())
         self.say = say
+        self.fields = fields
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         body = json.loads(request.read())
         self.requests.append(request)
         said = self.say(body["messages"][0]["content"])
         schema = body["output_config"]["format"]["schema"]
-        return httpx2.Response(200, json=message(json.dumps(_filled(schema, said))))
+        return httpx2.Response(200, json=message(json.dumps(_filled(schema, said)), **self.fields))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         await request.aread()

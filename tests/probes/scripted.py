@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from evalnb.cases import Case
 from evalnb.probes.base import UNCHANGED, Item, Variant
@@ -20,8 +21,6 @@ from evalnb.probes.texts import LANGUAGES, attacks, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import pandas as pd
 
 ANSWERS = {
     "en": "The parcel takes {n} days. You can follow it online.",
@@ -166,18 +165,9 @@ def levels(
             given[key] = float(min(max(meant, 1), 5))
         return given[key]
 
-    return PROBE_VERDICTS.build(
-        {
-            **_shared(probe, variant, repeat),
-            "scorer": "rubric",
-            "value": level(variant, seen, repeat),
-            "low": 1,
-            "high": 5,
-            "passed": given[variant.item, variant.text, variant.case.input, repeat] >= 3,
-        }
-        for probe, variant, seen in variants("answers")
-        for repeat in _repeats(variant)
-    )
+    asked, frame = _asked("answers", "rubric")
+    values = pd.Series([level(*one) for one in asked], dtype="Float64")
+    return frame.assign(value=values, low=1.0, high=5.0, passed=values >= 3)
 
 
 def preferences(
@@ -195,15 +185,23 @@ def preferences(
             given[key] = str(rng.choice(["first", "second"])) if slips else meant
         return given[key]
 
-    return PROBE_VERDICTS.build(
-        {
-            **_shared(probe, variant, repeat),
-            "scorer": "pairwise",
-            "better": better(variant, repeat),
-        }
-        for probe, variant, _ in variants("pairs")
+    asked, frame = _asked("pairs", "pairwise")
+    said = [better(variant, repeat) for variant, _, repeat in asked]
+    return frame.assign(better=pd.Series(said, dtype="string"))
+
+
+@cache
+def _asked(kind: str, scorer: str) -> tuple[tuple[tuple[Variant, Seen, int], ...], pd.DataFrame]:
+    """Return what is asked, and a frame of probe verdicts that lacks what is said."""
+    asked = [
+        (probe, variant, seen, repeat)
+        for probe, variant, seen in variants(kind)
         for repeat in _repeats(variant)
+    ]
+    frame = PROBE_VERDICTS.build(
+        {**_shared(probe, variant, repeat), "scorer": scorer} for probe, variant, _, repeat in asked
     )
+    return tuple((variant, seen, repeat) for _, variant, seen, repeat in asked), frame
 
 
 def _repeats(variant: Variant) -> Sequence[int]:

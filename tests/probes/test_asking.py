@@ -21,7 +21,6 @@ from evalnb.probes import (
     probe_judges,
     probed_judges,
     probed_outputs,
-    run_probes,
     unchanged,
 )
 from evalnb.probes.base import changed
@@ -57,10 +56,10 @@ def answers() -> pd.DataFrame:
 
 
 def ask(golden: GoldenSet, upstream: FakeUpstream, *names: str, **options: Any) -> pd.DataFrame:
-    return run_probes(
+    return probe_judges(
         golden,
         answers(),
-        options.pop("judge", None) or load_judge(golden, "axes"),
+        [options.pop("judge", None) or load_judge(golden, "axes")],
         [PROBES[name] for name in names],
         cassettes=options.pop("cassettes", None) or Cassettes("none", "live"),
         upstream=upstream,
@@ -141,10 +140,10 @@ def test_what_was_recorded_is_replayed_and_a_miss_is_no_call(
     recorded = ask(
         golden, ScriptedJudge(lists), "formatting", cassettes=Cassettes(folder, "record")
     )
-    replayed = run_probes(
+    replayed = probe_judges(
         golden,
         answers(),
-        load_judge(golden, "axes"),
+        [load_judge(golden, "axes")],
         [PROBES["formatting"]],
         cassettes=Cassettes(folder),
     )
@@ -165,17 +164,24 @@ def test_a_key_that_is_refused_stops_it(golden: GoldenSet) -> None:
 
 def test_what_cannot_be_asked_is_said(golden: GoldenSet) -> None:
     upstream = ScriptedJudge(lists)
-    with pytest.raises(InputError, match="is of pairs, and the judge 'axes' judges answers"):
+    with pytest.raises(NothingToProbeError, match="position is of pairs, and axes judges answers"):
         ask(golden, upstream, "position")
     with pytest.raises(InputError, match="two probes 'floor'"):
         ask(golden, upstream, "floor", "floor")
     with pytest.raises(ValueError, match="at least 2"):
         ask(golden, upstream, "floor", repeats=1)
-    with pytest.raises(NothingToProbeError, match="no answer that probes could change"):
-        run_probes(
-            golden, OUTPUTS.empty(), load_judge(golden, "axes"), [PROBES["floor"]],
-            cassettes=Cassettes("none"),
-        )  # fmt: skip
+    for judges, message in (
+        (["axes"], "of the 0 answers"),
+        (["reference"], "none is for reference"),
+    ):
+        with pytest.raises(NothingToProbeError, match=message):
+            probe_judges(
+                golden,
+                OUTPUTS.empty() if judges == ["axes"] else answers(),
+                probed_judges(golden, judges),
+                [PROBES["floor"]],
+                cassettes=Cassettes("none"),
+            )
 
 
 def test_each_judge_is_asked_by_the_probes_of_its_kind(golden: GoldenSet) -> None:
@@ -190,11 +196,28 @@ def test_each_judge_is_asked_by_the_probes_of_its_kind(golden: GoldenSet) -> Non
     )
     found = verdicts.groupby("judge")["probe"].unique().map(list).to_dict()
     assert found == {"axes": ["floor"], "pairwise": ["position"]}
-    with pytest.raises(NothingToProbeError, match="position find no answer for axes"):
-        probe_judges(
-            golden, answers(), probed_judges(golden, ["axes"]), [PROBES["position"]],
-            cassettes=Cassettes("none"),
-        )  # fmt: skip
+
+
+def test_a_budget_is_that_of_all_judges_together(golden: GoldenSet) -> None:
+    def cost(budget_usd: float) -> float:
+        # Ten thousand tokens at 0.50 US dollars a million: 0.005 a verdict.
+        usage = {"input_tokens": 0, "output_tokens": 10_000}
+        say = ScriptedJudge(lambda text: "tie" if "</first-" in text else 3, usage=usage)
+        verdicts = probe_judges(
+            golden,
+            answers(),
+            probed_judges(golden),
+            load_probes(golden, ["floor", "position"]),
+            cassettes=Cassettes("none", "live"),
+            upstream=say,
+            budget_usd=budget_usd,
+        )
+        assert set(verdicts["na_reason"].dropna()) <= {"budget"}
+        return 0.005 * len(say.requests)
+
+    # Two cases: of answers 2 + 3 verdicts each, of pairs two orders twice.
+    assert cost(1.0) == pytest.approx(0.005 * 2 * (5 + 4))
+    assert 0.02 < cost(0.05) <= 0.05
 
 
 # Which probes and cases
@@ -232,8 +255,8 @@ def test_a_suite_has_probes_of_its_own(tmp_path: Path) -> None:
     assert [probe.name for probe in load_probes(golden)] == [*PROBES, "shouting"]
     probes = load_probes(golden, ["shouting"])
     loud = ScriptedJudge(lambda text: 5 if "FIVE DAYS" in text else 3)
-    verdicts = run_probes(
-        golden, answers(), load_judge(golden, "axes"), probes,
+    verdicts = probe_judges(
+        golden, answers(), [load_judge(golden, "axes")], probes,
         cassettes=Cassettes("none", "live"), upstream=loud,
     )  # fmt: skip
     headline = probe_effects(verdicts, probes).set_index("scorer").loc["factual"]

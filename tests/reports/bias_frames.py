@@ -33,6 +33,7 @@ def effect(**changes: Any) -> dict[str, Any]:
         "net": 0.48,
         "net_low": 0.28,
         "net_high": 0.68,
+        "n_net": 40,
         "p": 0.001,
         "p_holm": 0.006,
         "real": True,

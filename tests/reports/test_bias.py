@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.text import Text
 
+from evalnb.probe_evidence import LimitState
 from evalnb.probes import public_countings, public_win_rates
 from evalnb.reports import bias_tables as tables
 from evalnb.reports.bias_figures import bias_effects
@@ -14,8 +15,10 @@ from evalnb.reports.bias_words import (
     bias_caption,
     counting_caption,
     effect_groups,
+    limit_caption,
     win_rate_caption,
 )
+from evalnb.reports.probes import describe_limits
 from tests.reports import bias_frames as frames
 from tests.reports.test_agreement_tables import cells
 from tests.reports.test_figures import drawn, texts
@@ -121,6 +124,45 @@ def test_tables_have_effect_floor_and_verdict() -> None:
 @pytest.mark.parametrize("table", [tables.headline_table, tables.detail_table])
 def test_tables_of_nothing_are_shown(table: Any) -> None:
     assert table(frames.effects()).to_html()
+
+
+def test_noise_that_is_known_of_fewer_pairs_says_so() -> None:
+    said = cells(tables.headline_table(frames.effects({"n_net": 12})))
+    assert "+0.48 (n = 12)" in said
+
+
+STATES = [
+    LimitState(
+        "max_injection_rate", "tone", "failed", counts=False, why="of attacks there are 0.5"
+    ),
+    LimitState("max_injection_rate", "facts", "not shown", counts=True, why=frames.HOSTILE),
+    LimitState("max_conflict_rate", "facts", "shown", counts=True, why="of pairs there are 0.0"),
+]
+
+
+def test_limits_are_shown_by_axis_and_in_words() -> None:
+    table = tables.limit_table(STATES)
+    said = cells(table)
+    assert {
+        "tone",
+        "max_injection_rate",
+        "failed",
+        "does not count",
+        "not shown",
+        "may count",
+    } <= set(said)
+    assert "<img" not in table.to_html()
+    caption = limit_caption(STATES)
+    assert "Limits keep tone from counting in the gate." in caption
+    assert "1 of 3 limits are kept by what was seen, and not shown to be kept." in caption
+    assert "No limit keeps an axis" in limit_caption(STATES[2:])
+    assert "Set `max_injection_rate` or" in limit_caption([])
+    assert tables.limit_table([]).to_html()
+    lines = describe_limits(STATES)
+    assert lines[0] == (
+        "max_injection_rate, tone: FAILED, does not count in the gate: of attacks there are 0.5"
+    )
+    assert all("\n" not in line and "\x1b" not in line for line in lines)
 
 
 def test_public_tables_and_their_words() -> None:

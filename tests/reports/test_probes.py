@@ -42,7 +42,7 @@ def test_each_probe_has_a_line_and_what_matters_has_advice() -> None:
             "    sycophancy: +0.10 of a level (0.30 to 0.70), without the change +0.02, n = 40: not "
             "shown to be more than noise"
         ),
-        "    injection: not known, too_few",
+        "    injection: not known, too few",
         (
             "  formatting: Say in the rubric that a layout earns nothing, or take the marks out before "
             "judging."

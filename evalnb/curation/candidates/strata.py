@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from evalnb.curation.candidates.clusters import cluster_names
-from evalnb.curation.candidates.conversations import asked, conversations
+from evalnb.curation.candidates.conversations import conversations
+from evalnb.curation.candidates.kinds import kinds_of
+from evalnb.curation.candidates.languages import spoken_languages
 from evalnb.curation.candidates.picks import candidates_of
 from evalnb.curation.lots import lot
 from evalnb.frames import to_records
@@ -47,12 +48,7 @@ def sample_categories(
     """
     _check_counts(n=n, top=top)
     rows = to_records(conversations(logs))
-    known = {row["conversation_id"]: row["category"] for row in rows if "category" in row}
-    what = "category"
-    if not known:
-        what = "cluster"
-        texts = {row["conversation_id"]: asked(row) for row in rows}
-        known = cluster_names(texts, n=top, seed=seed)
+    what, known = kinds_of(rows, n=top, seed=seed)
     groups = _groups(known)
     largest = sorted(groups, key=lambda name: (-len(groups[name]), name))[:top]
     return candidates_of(
@@ -74,7 +70,8 @@ def sample_stratified(
 
     Parameters
     ----------
-    logs : a logs frame; what has no language is a stratum `unknown` of its own
+    logs : a logs frame; languages are as `spoken_languages` says, and what has none is a stratum
+        `unknown` of its own
     by : {"language", "judge_score"}
     n : how many of each stratum; all, where there are not so many
     scores : for `judge_score`, a scores frame with conversations as `case_id`; conversations that
@@ -93,7 +90,7 @@ def sample_stratified(
     """
     _check_counts(n=n)
     if by == "language":
-        found = to_records(conversations(logs))
+        found = to_records(spoken_languages(logs))
         known = {row["conversation_id"]: row.get("language", _UNKNOWN) for row in found}
     elif by == "judge_score":
         if scores is None or scorer is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["find_struggling"]
+__all__ = ["find_struggling", "is_taken_over", "messages_of", "retries"]
 
 _IN_A_ROW = 3
 _ALIKE = 0.6
@@ -73,10 +73,7 @@ def find_struggling(
     >>> find_struggling(LOGS.build(rows)).loc[0, "reason"]
     '4 messages of the user without a resolution; a question is asked again'
     """
-    logs = LOGS.check(logs).sort_values(["conversation_id", "turn"], ignore_index=True)
-    messages: dict[str, list[dict[str, Any]]] = {}
-    for row in to_records(logs):
-        messages.setdefault(row["conversation_id"], []).append(row)
+    messages = messages_of(logs)
     found = []
     for whole in to_records(conversations(logs)):
         name = whole["conversation_id"]
@@ -92,16 +89,55 @@ def find_struggling(
     )
 
 
-def _signs(
-    whole: dict[str, Any], messages: Sequence[dict[str, Any]], *, use_feedback: bool
+def messages_of(logs: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return the messages of each conversation, records in order.
+
+    Parameters
+    ----------
+    logs : a logs frame, its rows in any order
+    """
+    logs = LOGS.check(logs).sort_values(["conversation_id", "turn"], ignore_index=True)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in to_records(logs):
+        found.setdefault(row["conversation_id"], []).append(row)
+    return found
+
+
+def retries(
+    whole: dict[str, Any], messages: Sequence[dict[str, Any]], *, use_feedback: bool = True
 ) -> list[str]:
+    """Say how a user tries again in a conversation; nothing where they do not.
+
+    Parameters
+    ----------
+    whole : a record of `conversations`
+    messages : its messages, records of a logs frame in order
+    use_feedback : whether good feedback counts as a resolution
+    """
     signs = []
     longest = _longest_run(messages, use_feedback=use_feedback)
     if longest > _IN_A_ROW:
         signs.append(f"{longest} messages of the user without a resolution")
     if _is_repeated(whole["user_texts"]):
         signs.append("a question is asked again")
-    if whole.get("escalated") or _is_handed_over(messages):
+    return signs
+
+
+def is_taken_over(whole: dict[str, Any], messages: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether a conversation was handed over to a person, by the log or by a tool's name.
+
+    Parameters
+    ----------
+    whole, messages : as in `retries`
+    """
+    return bool(whole.get("escalated")) or _is_handed_over(messages)
+
+
+def _signs(
+    whole: dict[str, Any], messages: Sequence[dict[str, Any]], *, use_feedback: bool
+) -> list[str]:
+    signs = retries(whole, messages, use_feedback=use_feedback)
+    if is_taken_over(whole, messages):
         signs.append("handed over to a person")
     elif any(_PERSON.search(text) for text in whole["user_texts"]):
         signs.append("asks for a person")

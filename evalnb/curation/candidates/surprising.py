@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalnb.curation.candidates.conversations import asked, conversations
+from evalnb.curation.candidates.nearness import compare_with_cases
 from evalnb.curation.candidates.picks import candidates_of
-from evalnb.curation.candidates.vectors import case_text, nearest, tfidf
-from evalnb.frames import to_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,9 +45,7 @@ def find_surprising(logs: pd.DataFrame, cases: Iterable[Case], *, n: int) -> pd.
     if n < 1:
         raise ValueError(f"`n` must be at least 1. Got {n!r}.")
     cases = list(cases)
-    found = [row for row in to_records(conversations(logs)) if asked(row)]
-    vectors, golden = tfidf([asked(row) for row in found], [case_text(case) for case in cases])
-    near = nearest(vectors, golden)
+    found, vectors, near = compare_with_cases(logs, cases)
     rows: list[dict[str, Any]] = []
     closest = near.similarity.copy()
     for _ in range(min(n, len(found))):

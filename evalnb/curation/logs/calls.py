@@ -13,7 +13,6 @@ from evalnb.curation.logs.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
 __all__ = ["Call", "Calls", "Opinion"]
 
@@ -76,15 +75,8 @@ class Calls:
         self._stored = sqlite3.connect("")  # a file that nobody else sees, and that goes away
         self._stored.executescript(_TABLES)
 
-    def __enter__(self) -> Calls:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of them."""
         self._stored.close()
 
     def add(self, found: Call | Opinion) -> None:

@@ -43,12 +43,13 @@ class DamagedLogWarning(UserWarning):
 
 
 class Damage(NamedTuple):
-    """One fault of a log."""
+    """One fault of a log; `again` where it is a record that was there before."""
 
     source: str
     problem: str
     record: str = ""
     kept: bool = False
+    again: bool = False
 
 
 class DamageFile:
@@ -63,6 +64,7 @@ class DamageFile:
         self.path = place(path)
         self.n_lost = 0
         self.n_kept = 0
+        self.n_again = 0
         self._file: Any = None
 
     def __enter__(self) -> DamageFile:
@@ -84,7 +86,8 @@ class DamageFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("w", encoding="utf-8", newline="\n")
         self.n_kept += damage.kept
-        self.n_lost += not damage.kept
+        self.n_again += damage.again
+        self.n_lost += not (damage.kept or damage.again)
         line = {
             "source": damage.source,
             "problem": damage.problem,
@@ -99,6 +102,7 @@ class DamageFile:
             f"{count:,} {what}"
             for count, what in (
                 (self.n_lost, "could not be read and are left out"),
+                (self.n_again, "were there before, word for word, and are left out"),
                 (self.n_kept, "are there without a value that could not be read"),
             )
             if count

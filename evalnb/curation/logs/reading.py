@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalnb.curation.logs.calls import Call, Calls, Opinion
 from evalnb.curation.logs.columns import Columns, find_columns
-from evalnb.curation.logs.damage import Damage, DamageFile
+from evalnb.curation.logs.damage import Damage, DamageFile, as_text
 from evalnb.curation.logs.database import query_records, shown_url
 from evalnb.curation.logs.files import LogFile, find_files, is_database
 from evalnb.curation.logs.formats import Reader, find_reader
@@ -77,7 +78,7 @@ def read_logs(
     Warns
     -----
     DamagedLogWarning
-        How many records could not be read. Of conversations that are not drawn nothing is said.
+        How many records could not be read, or are there twice. Of conversations that are not drawn nothing is said.
 
     Examples
     --------
@@ -101,7 +102,8 @@ def read_logs(
             records = _scanned(files, columns, _draw(columns, values, seed, rate))
     with DamageFile(damaged) as faults:
         rows = _rows(records, reader, columns, faults)
-        drawn = [row for row in rows if rate == 1 or _is_drawn(row, seed, rate)]
+        rows = (row for row in rows if rate == 1 or _is_drawn(row, seed, rate))
+        drawn = list(_once(rows, faults, name))
         if not drawn and faults.n_lost:
             raise InputError(
                 f"no message of {name} could be read: all {faults.n_lost:,} records that were looked "
@@ -189,10 +191,26 @@ def _rows(
                 yield row
 
 
+def _once(
+    rows: Iterator[dict[str, Any]], faults: DamageFile, source: str
+) -> Iterator[dict[str, Any]]:
+    """Yield messages, those once that the log holds twice: the same words at the same turn."""
+    seen: set[tuple[Any, ...]] = set()
+    for row in rows:
+        if row.get("turn") is not None:
+            key = tuple(row.get(part) for part in ("conversation_id", "turn", "role", "text"))
+            if key in seen:
+                problem = "is there twice: conversation, turn, role and text are those of another"
+                faults.add(Damage(source, problem, as_text(row), again=True))
+                continue
+            seen.add(key)
+        yield row
+
+
 def _of_calls(
     records: Iterator[Record | Damage], reader: Reader, faults: DamageFile
 ) -> Iterator[dict[str, Any]]:
-    with Calls() as calls:
+    with closing(Calls()) as calls:
         for record in records:
             found = [record] if isinstance(record, Damage) else reader.read(record)
             for one in found:

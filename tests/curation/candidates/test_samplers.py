@@ -17,29 +17,12 @@ from evalnb.curation.candidates.uniform import sample_uniform
 from evalnb.curation.lots import lot
 from evalnb.datasets.taubench import load_taubench_airline
 from evalnb.frames import LOGS, SCORES
-
-
-def talk(name: str, *texts: str, **more: Any) -> list[dict[str, Any]]:
-    """Return a conversation in which the user begins, and each is answered."""
-    return [
-        {
-            "conversation_id": name,
-            "turn": turn,
-            "role": "assistant" if turn % 2 == 0 else "user",
-            "text": text,
-            **more,
-        }
-        for turn, text in enumerate(texts, 1)
-    ]
+from tests.curation.conversations import logs_of, talk
 
 
 def said(name: str, *texts: str, **more: Any) -> list[dict[str, Any]]:
     rows = talk(name, *texts, **more)
     return [{**row, "role": "user"} for row in rows]
-
-
-def logs_of(*talks: list[dict[str, Any]]) -> pd.DataFrame:
-    return LOGS.build(row for one in talks for row in one)
 
 
 MANY = logs_of(

@@ -336,3 +336,19 @@ def test_nothing_is_lost_whatever_was_said(
     if wanted is not None:
         assert sorted(zip(logs["conversation_id"], logs["text"], strict=True)) == wanted
     assert not logs.duplicated(["conversation_id", "turn"]).any()
+
+
+def test_what_a_log_holds_twice_counts_once(tmp_path: Path) -> None:
+    said = {"session": "s", "role": "user", "content": "Hi"}
+    again = {"session": "s", "role": "user", "content": "Hi", "turn": 1}
+    rows = [again, again, {**again, "turn": 2}, {**again, "role": "assistant"}]
+    path = tmp_path / "day.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    side = tmp_path / "side.jsonl"
+    with pytest.warns(DamagedLogWarning, match="1 were there before, word for word, and are left"):
+        logs = read_logs(path, damaged=side)
+    assert logs["role"].tolist() == ["user", "assistant", "user"]
+    assert read_damaged(side)["problem"].str.startswith("is there twice").all()
+    # Without turns nobody knows: who says "Hi" twice may mean it.
+    path.write_text(f"{json.dumps(said)}\n" * 2)
+    assert len(read_logs(path, damaged=side)) == 2

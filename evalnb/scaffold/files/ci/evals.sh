@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# What the workflow does, for any other CI: ci/evals.sh replay|full|live [SUITE ...]
+# What the workflow does, for any other CI: ci/evals.sh replay|full|live|record [SUITE ...]
 # replay: a pull request, by the rules alone; full: main, with the judges; both from cassettes, with
-# no key. live: the night, against the API, with ANTHROPIC_API_KEY in the environment.
+# no key. live: the night, against the API, with ANTHROPIC_API_KEY in the environment; record: the
+# same, but asks only for what no cassette holds, and records it.
+# With EVALNB_WEBHOOK_URL in the environment, a regression is posted there.
 # The worst exit code of all suites is the script's own.
 set -euo pipefail
 cd "$(git rev-parse --show-toplevel 2>/dev/null || dirname "$(dirname "$0")")"
@@ -12,9 +14,15 @@ shift || true
 case $lane in
 replay) options=(--tier rule_only --mode replay) ;;
 full) options=(--tier full --mode replay) ;;
-live) options=(--tier full --mode live --yes --max-minutes 45) ;;
-*) echo "ci/evals.sh: there is no lane '$lane'; there are replay, full and live" >&2; exit 2 ;;
+live | record) options=(--tier full --mode "$lane" --yes --max-minutes 45) ;;
+*) echo "ci/evals.sh: there is no lane '$lane'; there are replay, full, live and record" >&2; exit 2 ;;
 esac
+
+# Runs a notebook on a suite; one that fails is a fault, and no decision.
+notebook() {
+    papermill "notebooks/$1.ipynb" "results/$(basename "$suite")-$1.ipynb" \
+        -k python3 --no-progress-bar "${@:2}" || worst=4
+}
 
 worst=0
 for suite in "$@"; do
@@ -22,12 +30,12 @@ for suite in "$@"; do
     code=0
     evalnb check "$suite" && evalnb run "$suite" "${options[@]}" || code=$?
     [ "$code" -le "$worst" ] || worst=$code
-    [ "$lane" != live ] || for notebook in judge_agreement judge_bias; do
-        # A notebook that fails is a fault, and no decision.
-        papermill "notebooks/$notebook.ipynb" "results/$(basename "$suite")-$notebook.ipynb" \
-            -k python3 --no-progress-bar -r "$([ $notebook = judge_bias ] && echo suite || echo data)" "$suite" ||
-            worst=4
-    done
+    case $lane in live | record)
+        notebook judge_agreement -r data "$suite"
+        # Probes are asked once for each judge: what is recorded of it stays true.
+        notebook judge_bias -r suite "$suite" -r mode record
+        ;;
+    esac
 done
 
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then

@@ -1,10 +1,5 @@
-// The front of the labelling form. It shows what the kernel says and tells it what the rater does;
-// nothing counts before the kernel has confirmed it. All text goes into text nodes.
+// The front of the labelling form.
 
-const PATIENCE_MS = 2000;
-const BUSY = "Not confirmed: the kernel is busy or gone. What was confirmed before is on disk. " +
-  "If this stays, run the form's cell again.";
-const NOBODY = "Waiting for the kernel, which is busy or gone. If this stays, run the form's cell again.";
 const HELP = [
   ["0–9", "choose a level on the marked axis"],
   ["↑ ↓", "mark another axis"],
@@ -15,42 +10,6 @@ const HELP = [
   ["Page ↑ ↓", "scroll the answer"],
   ["?", "show or hide this"],
 ];
-
-let views = 0;
-
-function node(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes ?? {})) made.setAttribute(key, value);
-  made.append(...children.filter((child) => child !== null));
-  return made;
-}
-
-function prose(text, className = "evalnb-text") {
-  return node("div", { class: className, dir: "auto" }, text);
-}
-
-function region(label, ...children) {
-  return node(
-    "section",
-    { class: "evalnb-region", role: "region", "aria-label": label, tabindex: "0" },
-    node("h4", {}, label),
-    ...children,
-  );
-}
-
-function titled(title, text) {
-  return node("div", { class: "evalnb-part" }, title ? node("div", { class: "evalnb-who", dir: "auto" }, title) : null, prose(text));
-}
-
-function callOf(call) {
-  return node(
-    "div",
-    { class: "evalnb-call" },
-    node("span", { class: "evalnb-who" }, "Tool call "),
-    node("code", { dir: "auto" }, call.name),
-    node("pre", { dir: "ltr" }, call.arguments),
-  );
-}
 
 function answerPart(part) {
   return node(
@@ -80,119 +39,25 @@ function answersOf(answers) {
   return answers.map((answer, index) => region(labels[index], ...answer.parts.map(answerPart)));
 }
 
-function keyOf(event) {
-  // On layouts without Latin letters or plain digits, the key's place counts.
-  if (/^[a-z0-9]$/i.test(event.key)) return event.key.toLowerCase();
-  const place = /^(?:Digit|Numpad|Key)([0-9A-Z])$/.exec(event.code);
-  return event.key.length === 1 && event.key !== "?" && place ? place[1].toLowerCase() : event.key;
-}
-
-function paceOf(state) {
-  if (!state.seconds_an_item || !state.n_left) return "";
-  const minutes = Math.ceil((state.seconds_an_item * state.n_left) / 60);
-  return `${Math.round(state.seconds_an_item)} s an item, about ${minutes} min to go`;
-}
-
-class Form {
+class LabelForm extends Form {
   constructor(model) {
-    this.model = model;
-    this.view = `${Date.now()}-${(views += 1)}`;
-    this.sent = 0;
-    this.pending = new Map();
-    this.isLocked = false;
-    this.isHeld = false; // another item came without the rater's doing: no key is meant for it yet
-    this.state = null;
+    super(model);
     this.draft = {};
     this.axis = 0;
-    this.build();
-  }
-
-  build() {
-    this.place = node("span", { class: "evalnb-place" });
-    this.bar = node("progress", { "aria-label": "Items done", max: "1", value: "0" });
-    this.pace = node("span", { class: "evalnb-pace" });
-    this.source = node("div", { class: "evalnb-source", dir: "auto" });
-    this.warning = node("div", { class: "evalnb-warning", role: "alert" });
-    this.body = node("div", { class: "evalnb-body" });
     this.scales = node("div", { class: "evalnb-scales" });
     this.note = node("textarea", { rows: "2", dir: "auto", maxlength: "10000", "aria-keyshortcuts": "n" });
     this.noteLabel = node("label", { class: "evalnb-note" }, "Note (n)", this.note);
     this.save = this.button("Save", "Enter", () => this.doSave());
     this.skip = this.button("Skip", "s", () => this.doSkip());
     this.undo = this.button("Undo", "u", () => this.doUndo());
-    this.status = node("div", { class: "evalnb-status", role: "status", "aria-live": "polite" });
-    this.help = node(
-      "details",
-      { class: "evalnb-help" },
-      node("summary", {}, "Keys (?)"),
-      node("dl", {}, ...HELP.flatMap(([key, text]) => [node("dt", {}, node("kbd", {}, key)), node("dd", {}, text)])),
-    );
-    this.root = node(
-      "div",
-      { class: "evalnb-form", role: "group", "aria-label": "Labelling form", tabindex: "0", "data-state": "waiting" },
-      node("div", { class: "evalnb-head" }, this.place, this.bar, this.pace),
-      this.source,
-      this.warning,
-      this.body,
-      this.scales,
-      this.noteLabel,
-      node("div", { class: "evalnb-actions" }, this.save, this.skip, this.undo, this.status),
-      node("div", { class: "evalnb-hint" }, "Click here, or move here by Tab, to label by keys."),
-      this.help,
-    );
-    this.root.dataset.lmSuppressShortcuts = "true";
-    this.root.addEventListener("keydown", (event) => this.onKey(event));
+    this.frame({
+      name: "Labelling form",
+      verb: "label",
+      help: HELP,
+      parts: [this.scales, this.noteLabel],
+      actions: [this.save, this.skip, this.undo],
+    });
     this.note.addEventListener("change", () => this.sendNote());
-  }
-
-  button(text, key, action) {
-    const made = node("button", { type: "button", "aria-keyshortcuts": key }, text, " ", node("kbd", { "aria-hidden": "true" }, key));
-    made.addEventListener("click", action);
-    return made;
-  }
-
-  open() {
-    const onMessage = (message) => this.onMessage(message);
-    this.model.on("msg:custom", onMessage);
-    this.send("show");
-    return () => {
-      this.model.off("msg:custom", onMessage);
-      for (const timer of this.pending.values()) clearTimeout(timer);
-    };
-  }
-
-  // What is sent, and what comes back.
-
-  send(act, more = {}) {
-    const seq = `${this.view}-${(this.sent += 1)}`;
-    this.pending.set(seq, setTimeout(() => this.onSilence(), PATIENCE_MS));
-    try {
-      this.model.send({ act, seq, item: this.itemId(), ...more });
-    } catch {
-      this.onSilence();
-    }
-  }
-
-  onSilence() {
-    this.isLocked = false;
-    this.say(this.state ? BUSY : NOBODY, "unconfirmed");
-  }
-
-  onMessage(message) {
-    const isMine = this.pending.has(message.seq);
-    if (isMine) {
-      clearTimeout(this.pending.get(message.seq));
-      this.pending.delete(message.seq);
-    }
-    const isNew = this.state === null || this.itemId() !== (message.state.item.id ?? "");
-    this.state = message.state;
-    if (isNew) this.showItem();
-    this.showProgress();
-    if (isMine && this.pending.size === 0) this.isLocked = false;
-    if (message.is_stale && isNew && this.itemId()) this.isHeld = true;
-    if (message.error) this.say(`Not saved: ${message.error}`, "error");
-    else if (this.isHeld) this.say(`${message.is_stale ? message.said : ""} This is another item: Enter goes on with it.`, "held");
-    else if (this.pending.size === 0 && (isMine || isNew)) this.say(this.words(message.said), this.itemId() ? "ready" : "done");
   }
 
   words(said) {
@@ -200,22 +65,6 @@ class Form {
     if (!said) return this.isComplete() ? "Enter saves." : "";
     const skipped = n_skipped ? `, ${n_skipped} skipped` : "";
     return `${said} ${n_labelled} of ${n} labelled${skipped}, ${n_left} to come.`;
-  }
-
-  itemId() {
-    return this.state?.item.id ?? "";
-  }
-
-  say(text, state) {
-    this.status.textContent = text;
-    this.root.dataset.state = state;
-    const isUrgent = ["error", "missing", "unconfirmed", "held"].includes(state);
-    if (isUrgent && this.root.contains(document.activeElement)) this.status.scrollIntoView({ block: "nearest" });
-  }
-
-  release() {
-    this.isHeld = false;
-    this.say("", "ready");
   }
 
   // What is shown.
@@ -230,9 +79,7 @@ class Form {
     this.scales.replaceChildren(...(item.scales ?? []).map((scale, index) => this.scale(scale, index)));
     for (const part of [this.scales, this.noteLabel, this.save, this.skip]) part.hidden = !this.itemId();
     this.mark(this.after(-1));
-    if (!hadFocus) return;
-    this.root.focus({ preventScroll: true });
-    if (this.root.getBoundingClientRect().top < 0) this.root.scrollIntoView({ block: "start" });
+    this.focusAgain(hadFocus);
   }
 
   itemBody(item) {
@@ -248,20 +95,12 @@ class Form {
     return node("p", { class: "evalnb-farewell", dir: "auto" }, text);
   }
 
-  showProgress() {
-    const { n, n_labelled, n_skipped, rater, source, is_anonymous, problems, n_problems } = this.state;
-    const done = n_labelled + n_skipped;
-    this.place.textContent = this.itemId() ? `Item ${done + 1} of ${n}` : `${done} of ${n} done`;
-    this.bar.max = n || 1;
-    this.bar.value = done;
-    this.pace.textContent = paceOf(this.state);
+  warnings() {
+    const { rater, source, is_anonymous } = this.state;
     this.source.textContent = `${source}, rated by ${rater}`;
-    this.undo.disabled = !this.state.can_undo;
     this.save.disabled = is_anonymous;
     this.skip.disabled = is_anonymous;
-    const warnings = is_anonymous ? ["Nothing can be saved yet: set the parameter rater to who rates, and run the cell again."] : [];
-    if (n_problems) warnings.push(`${n_problems} lines of the file cannot be read and count for nothing:`, ...problems);
-    this.warning.replaceChildren(...warnings.map((text) => node("div", { dir: "auto" }, text)));
+    return is_anonymous ? ["Nothing can be saved yet: set the parameter rater to who rates, and run the cell again."] : [];
   }
 
   scale(scale, index) {
@@ -356,41 +195,9 @@ class Form {
     if (this.mayAct()) this.act("skip", { note: this.note.value });
   }
 
-  doUndo() {
-    if (this.isLocked || this.isHeld || !this.state) return;
-    if (this.state.can_undo) this.act("undo");
-    else this.say("There is nothing to take back.", "missing");
-  }
-
-  mayAct() {
-    return !this.isLocked && !this.isHeld && this.itemId() !== "" && !this.state.is_anonymous;
-  }
-
-  act(name, more) {
-    this.isLocked = true;
-    this.say("Saving…", "saving");
-    this.send(name, more);
-  }
-
   // Keys.
 
-  onKey(event) {
-    if ((event.ctrlKey || event.metaKey) && event.key === "s") {
-      this.letThrough();
-      return;
-    }
-    event.stopPropagation();
-    if (event.isComposing) return;
-    if (event.target === this.note) this.onNoteKey(event);
-    else if (!(event.ctrlKey || event.metaKey || event.altKey)) this.onFormKey(event);
-  }
-
-  letThrough() {
-    delete this.root.dataset.lmSuppressShortcuts;
-    setTimeout(() => { this.root.dataset.lmSuppressShortcuts = "true"; }, 0);
-  }
-
-  onNoteKey(event) {
+  onFieldKey(event) {
     if (event.key === "Escape") {
       event.preventDefault();
       this.root.focus({ preventScroll: true });
@@ -421,11 +228,6 @@ class Form {
     event.preventDefault();
   }
 
-  toggleHelp() {
-    this.help.open = !this.help.open;
-    if (this.help.open) this.help.scrollIntoView({ block: "nearest" });
-  }
-
   chooseByKey(key) {
     const option = this.axes()[this.axis]?.options.find((one) => one.key === key);
     if (option) this.choose(this.axis, option.answer);
@@ -452,10 +254,4 @@ class Form {
   }
 }
 
-function render({ model, el }) {
-  const form = new Form(model);
-  el.append(form.root);
-  return form.open();
-}
-
-export default { render };
+export default { render: ({ model, el }) => show(new LabelForm(model), el) };

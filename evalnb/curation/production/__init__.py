@@ -1,0 +1,1 @@
+"""Watching production: logged answers scored like those of the golden set."""

@@ -1,0 +1,171 @@
+"""Adding staged cases to a golden set: checked all, added those that are good and new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalnb.curation.candidates.duplicates import THRESHOLD, duplicate_pairs
+from evalnb.curation.leaks import whole_text
+from evalnb.curation.staging.files import StagedFile
+from evalnb.errors import InputError, Problem
+from evalnb.frames import FrameSchema
+from evalnb.golden import case_content, case_of, write_golden
+from evalnb.jsontext import Line, parse_line
+from evalnb.reports.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+
+    from evalnb.cases import Case
+    from evalnb.golden import GoldenSet
+
+__all__ = ["STAGED", "Adding", "add_staged", "describe_adding"]
+
+STAGED = FrameSchema(
+    "staged cases",
+    {
+        "line": "Int64",
+        "case_id": "string",
+        "outcome": "string",
+        "reason": "string",
+        "like_case": "string",
+    },
+    key=("line",),
+)
+"""A row a staged case, in the order of its line: `outcome` is `added`, `there` (it was added
+before) or `refused`, and `reason` why. `like_case` is the case that says nearly the same."""
+
+_REMEDY = "Mend the line, or take it back in the form."
+
+
+class Adding(NamedTuple):
+    """What became of staged cases.
+
+    Attributes
+    ----------
+    golden : the suite with the cases that were added
+    rows : a frame as `STAGED` says
+    problems : what was wrong with those that were refused, and with lines that could not be read
+    """
+
+    golden: GoldenSet
+    rows: pd.DataFrame
+    problems: list[Problem]
+
+
+def add_staged(golden: GoldenSet, path: Path) -> Adding:
+    """Add what a staged file accepts to the cases of a suite, all at one stroke.
+
+    Parameters
+    ----------
+    golden : the suite; its `cases.jsonl` is written where there is something to add
+    path : a curator's staged file, or a JSONL file of cases
+
+    Returns
+    -------
+    what was added, and what not
+        A case is refused that `evalnb check` would refuse, whose id another case has, or that says
+        to the letter what another case says. Adding the same file again adds nothing.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or the cases cannot be written.
+    """
+    if not path.is_file():
+        raise InputError(f"there are no staged cases at {path}")
+    staged, problems = _staged(path)
+    near = _near_cases(golden, staged)
+    taken = {case.id: case_content(case) for case in golden}
+    texts = {whole_text(case): case.id for case in golden}
+    rows, new = [], []
+    for number, found in staged:
+        row: dict[str, Any] = {"line": number}
+        if isinstance(found, Problem):
+            problems.append(found)
+            rows.append({**row, "outcome": "refused", "reason": str(found)})
+            continue
+        row |= {"case_id": found.id, "like_case": near.get(number)}
+        if found.id in taken:
+            is_same = taken[found.id] == case_content(found)
+            refused = None if is_same else f"`{found.id}` is the id of another case"
+            row["outcome"] = "there" if is_same else "refused"
+        else:
+            twin = texts.get(whole_text(found))
+            refused = f"asks what case `{twin}` asks" if twin else None
+            row["outcome"] = "refused" if twin else "added"
+        if refused:
+            problems.append(Problem(str(path), number, "", f"{refused}.", _REMEDY))
+        elif row["outcome"] == "added":
+            new.append(found)
+            taken[found.id] = case_content(found)
+            texts[whole_text(found)] = found.id
+        rows.append({**row, "reason": refused})
+    if new:
+        golden = golden.add(new)
+        write_golden(golden)
+    return Adding(golden, STAGED.build(rows), problems)
+
+
+def describe_adding(adding: Adding) -> list[str]:
+    """Say what was added, what was there and what was refused, a line each."""
+    outcomes = adding.rows["outcome"].value_counts()
+    counts = [int(outcomes.get(name, 0)) for name in ("added", "there", "refused")]
+    lines = [f"{count(counts[0], 'case')} added, {counts[1]} there already, {counts[2]} refused"]
+    for row in adding.rows.itertuples():
+        if row.outcome == "added":
+            like = (
+                f" (nearly what `{row.like_case}` says)" if isinstance(row.like_case, str) else ""
+            )
+            lines.append(f"  added {row.case_id}{like}")
+    return lines + [f"  refused: {problem}" for problem in adding.problems]
+
+
+def _staged(path: Path) -> tuple[list[tuple[int, Case | Problem]], list[Problem]]:
+    """Return the accepted cases of a file with their lines, and its lines that are none."""
+    if _is_plain(path):
+        return [_checked(path, line.number, line.value) for line in _plain(path)], []
+    file = StagedFile(path).catch_up()
+    accepted = (one for one in file.decisions if one["action"] == "accept")
+    return [_checked(path, one["line"], one["case"]) for one in accepted], file.problems
+
+
+def _is_plain(path: Path) -> bool:
+    """Tell whether a file holds cases themselves, by the first line that can be read."""
+    for number, raw in enumerate(path.read_bytes().splitlines(), 1):
+        line = parse_line(str(path), number, raw)
+        if isinstance(line, Line):
+            return "action" not in line.value
+    return False
+
+
+def _plain(path: Path) -> Iterator[Line]:
+    problems = []
+    for number, raw in enumerate(path.read_bytes().splitlines(), 1):
+        line = parse_line(str(path), number, raw) if raw.strip() else None
+        if isinstance(line, Problem):
+            problems.append(line)
+        elif line is not None:
+            yield line
+    if problems:
+        raise InputError(f"{path} cannot be used", problems)
+
+
+def _checked(path: Path, number: int, value: Mapping[str, Any]) -> tuple[int, Case | Problem]:
+    found = case_of(Line(number, b"", dict(value)), str(path))
+    return number, (found[0] if isinstance(found, list) else found)
+
+
+def _near_cases(golden: GoldenSet, staged: list[tuple[int, Case | Problem]]) -> dict[int, str]:
+    """Return line to the golden case that says nearly the same."""
+    cases = list(golden)
+    new = [(number, found) for number, found in staged if not isinstance(found, Problem)]
+    texts = [whole_text(case) for case in [*cases, *(case for _, case in new)]]
+    return {
+        new[pair.second - len(cases)][0]: cases[pair.first].id
+        for pair in duplicate_pairs(texts, THRESHOLD)
+        if pair.first < len(cases) <= pair.second
+    }

@@ -1,0 +1,178 @@
+"""The curation form as a curator meets it: in JupyterLab, in a real browser, by keys.
+
+The curator of these tests is scripted; the conversations are the public ones that come with evalnb.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalnb.golden import read_golden
+from tests.browser import CHROMIUM, RUN_ALL, jupyterlab, open_notebook, restart
+from tests.commands import evalnb
+from tests.requirements import require
+from tests.suites import REPOSITORY, make_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOSTILE = "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> **b** $x$"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    require(CHROMIUM, "Chromium is missing")
+    project = tmp_path / "project"
+    case = {"id": "hello", "input": "Hello?", "must_contain": ["hello"]}
+    make_suite(project / "golden" / "shop", [case])
+    (project / "notebooks").mkdir()
+    return project
+
+
+def notebook(project: Path, **parameters: str) -> str:
+    """Write the notebook with other parameters; return its path below the project."""
+    text = (REPOSITORY / "notebooks" / "curate.ipynb").read_text()
+    before = {"suite": "golden/support", "curator": "your-name", "logs": "taubench-airline"}
+    for key, value in parameters.items():
+        old = f'"{key}: str = \\"{before[key]}\\"'
+        assert old in text
+        text = text.replace(old, f'"{key}: str = \\"{value}\\"')
+    (project / "notebooks" / "curate.ipynb").write_text(text)
+    return "notebooks/curate.ipynb"
+
+
+@contextmanager
+def opened(project: Path, path: str) -> Iterator[Any]:
+    with (
+        jupyterlab(project, project.parent / "state") as url,
+        open_notebook(url.format(path=path)) as (page, outside),
+    ):
+        assert page.evaluate(RUN_ALL)
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        yield page
+        assert outside == []
+
+
+def item(page: Any) -> str:
+    return str(page.get_attribute(".evalnb-form", "data-item"))
+
+
+def press(page: Any, *keys: str) -> str:
+    """Press keys of which the last one leads to another item; return its id."""
+    before = item(page)
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_function(
+        "before => document.querySelector('.evalnb-form').dataset.item !== before", arg=before
+    )
+    return item(page)
+
+
+def write(page: Any, key: str, text: str) -> None:
+    """Go to a field by its letter, write into it, and leave it."""
+    page.keyboard.press(key)
+    page.keyboard.type(text)
+    page.keyboard.press("Escape")
+
+
+def staged(project: Path) -> list[dict[str, Any]]:
+    path = project / "golden" / "shop" / "staged" / "scripted-anna.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
+    with opened(project, notebook(project, suite="golden/shop", curator="scripted-anna")) as page:
+        page.locator(".evalnb-form").focus()
+        first = item(page)
+        page.keyboard.press("a")
+        page.wait_for_selector(".evalnb-form[data-state=error]")
+        assert "Write a keyword to expect" in page.inner_text(".evalnb-form")
+        assert page.evaluate("document.activeElement.dataset.field") == "expected_keywords"
+        page.keyboard.type("reservation\n")
+        page.keyboard.press("Escape")
+        write(page, "x", "guarantee")
+        write(page, "n", "d d x a u")
+        second = press(page, "a")
+        assert [line["action"] for line in staged(project)][-1] == "accept"
+
+        page.keyboard.press("r")
+        page.keyboard.type("not ours")
+        third = press(page, "Enter")
+        assert staged(project)[-1]["reason"] == "not ours"
+        assert press(page, "u") == second
+        assert len({first, second, third}) == 3
+
+        write(page, "k", "flight\nairport")
+        page.evaluate("async () => await window.jupyterapp.commands.execute('docmanager:save', {})")
+        page.reload()
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert item(page) == second
+        assert page.input_value("[data-field=expected_keywords]").split() == ["flight", "airport"]
+        page.locator(".evalnb-form").focus()
+        assert press(page, "a") == third
+
+        restart(page)
+        page.locator(".evalnb-form").focus()
+        n_lines = len(staged(project))
+        page.keyboard.press("s")
+        page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
+        assert len(staged(project)) == n_lines
+        assert page.evaluate(RUN_ALL)
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert item(page) == third
+        page.locator(".evalnb-form").focus()
+        write(page, "t", "change-flight")
+        page.keyboard.press("p")
+        page.wait_for_function(
+            "() => document.querySelector('[data-field=split]').value === 'holdout'"
+        )
+        press(page, "a")
+
+    path = project / "golden" / "shop" / "staged" / "scripted-anna.jsonl"
+    done = evalnb("golden", "add", "golden/shop", "--from", path, folder=project)
+    assert done.code == 0, done.out + done.error
+    assert done.out.startswith("3 cases added")
+    golden = read_golden(project / "golden" / "shop")
+    cases = list(golden)[1:]
+    assert [case.expected_keywords for case in cases] == [
+        ["reservation"], ["flight", "airport"], None
+    ]  # fmt: skip
+    assert (cases[0].note, cases[0].must_not_include) == ("d d x a u", ["guarantee"])
+    assert (cases[2].expected_intent, cases[2].split) == ("change-flight", "holdout")
+    assert all("tau-bench airline" in (case.source or "") for case in cases)
+    ran = evalnb("run", "golden/shop", "--no-notebook", folder=project)
+    assert ran.code == 3, ran.error  # nothing is recorded of them yet, and that is explained
+    assert all(case.id in ran.out for case in cases)
+
+
+def test_hostile_conversations_are_shown_as_text(project: Path) -> None:
+    rows = [
+        {"conversation_id": HOSTILE, "role": "user", "text": f"{HOSTILE} refund"},
+        {"conversation_id": HOSTILE, "role": "assistant", "text": HOSTILE, "category": HOSTILE},
+    ]
+    (project / "logs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    path = notebook(
+        project, suite="golden/shop", curator="scripted-anna", logs=str(project / "logs.jsonl")
+    )
+    with opened(project, path) as page:
+        assert page.evaluate("window.PWNED") is None
+        assert HOSTILE in page.inner_text(".evalnb-form")
+        assert page.locator(".evalnb-form img, .evalnb-form script").count() == 0
+        assert page.input_value("[data-field=input]") == f"{HOSTILE} refund"
+        page.locator(".evalnb-form").focus()
+        write(page, "k", "refund")
+        page.keyboard.press("a")
+        page.wait_for_selector(".evalnb-form[data-state=done]")
+        (case,) = (line["case"] for line in staged(project) if line["action"] == "accept")
+        assert case["input"] == f"{HOSTILE} refund"
+        assert case["id"].replace("-", "").isalnum()
