@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from evalnb.baseline import Baseline
     from evalnb.runs import Run
 
 __all__ = ["BEHIND", "changes_behind"]
@@ -64,7 +65,7 @@ def changes_behind(run: Run) -> pd.DataFrame:
     before = _by_case(shown(run.golden, run.baseline.outputs))
     now = _by_case(shown(run.golden, run.outputs))
     both = [name for name in now if name in before]
-    worse = _fallen(run)
+    worse = _fallen(run, run.baseline)
     rows = [*_of_calls(before, now, both), *_of_phrases(run, before, now, both)]
     rows += _of_answers(before, now, [name for name in worse if name in both])
     for row in rows:
@@ -83,12 +84,11 @@ def _by_case(outputs: pd.DataFrame) -> _Repeats:
     return cases
 
 
-def _fallen(run: Run) -> list[str]:
+def _fallen(run: Run, baseline: Baseline) -> list[str]:
     """Return the cases whose pass rate fell, furthest first."""
-    assert run.baseline is not None  # noqa: S101 - who calls it has looked
-    same = same_basis(run.scores, run.baseline)
+    same = same_basis(run.scores, baseline)
     sides = []
-    for counts in (run.baseline.counts, count(run.scores)):
+    for counts in (baseline.counts, count(run.scores)):
         cases = by_basis(counts, same=same)
         cases = cases[(cases["scorer"] == CASE) & (cases["n_scored"] > 0)]
         sides.append((cases["n_passed"] / cases["n_scored"]).set_axis(cases["case_id"]))

@@ -26,7 +26,6 @@ from typer.core import TyperGroup
 import evalnb
 from evalnb import curation
 from evalnb.errors import EvalnbError, InputError, MissError
-from evalnb.journal import JOURNAL, Journal
 from evalnb.places import place, shown_from_here
 
 if TYPE_CHECKING:
@@ -954,10 +953,7 @@ def _scored_logs(
     """Score logs; without a mode no judge is asked."""
     if mode is None:
         return curation.score_logs(logs, golden, judges=(), run_id=folder.name)
-    journal = None
-    if mode == "live":
-        about = {"production": golden.settings.name, "golden_version": golden.version}
-        journal = Journal(folder / JOURNAL, about)
+    journal = curation.production_journal(golden, folder) if mode == "live" else None
     with nullcontext() if journal is None else closing(journal):
         return curation.score_logs(
             logs,

@@ -337,7 +337,11 @@ def decided_run(
     standing = standings(scored.scores, certificates, as_of, golden.settings.gate)
     scores = with_standing(scored.scores, standing)
     results = summarize(golden, outputs, scores)
-    costs = pd.concat([outputs["cost_usd"], verdicts["cost_usd"]])
+    asked = verdicts
+    if pairs is not None:
+        names = ["judge_model_answered", "cost_usd", "na_reason"]
+        asked = pd.concat([verdicts[names], pairs[names]])
+    costs = pd.concat([outputs["cost_usd"], asked["cost_usd"]])
     confirmation, history = None, None
     if confirming is not None:
         root = confirming.folder.resolve().parents[1] if confirming.folder else None
@@ -371,10 +375,6 @@ def decided_run(
         wording=wording,
         wordings=read_wordings(golden),
     )
-    asked = verdicts
-    if pairs is not None:
-        names = ["judge_model_answered", "cost_usd", "na_reason"]
-        asked = pd.concat([verdicts[names], pairs[names]])
     rates = None
     if baseline is not None:
         rates = pass_rates(by_basis(baseline.counts, same=same_basis(scores, baseline)))

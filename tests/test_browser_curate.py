@@ -6,22 +6,21 @@ The curator of these tests is scripted; the conversations are the public ones th
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from evalnb.golden import read_golden
-from tests.browser import CHROMIUM, RUN_ALL, jupyterlab, open_notebook, restart
+from tests.browser import CHROMIUM, RUN_ALL, restart
 from tests.commands import evalnb
+from tests.forms import HOSTILE, opened, press, write_notebook
 from tests.requirements import require
-from tests.suites import REPOSITORY, make_suite
+from tests.suites import make_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-HOSTILE = "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> **b** $x$"
+PARAMETERS = {"suite": "golden/support", "curator": "your-name", "logs": "taubench-airline"}
 
 pytestmark = [
     pytest.mark.browser,
@@ -40,42 +39,11 @@ def project(tmp_path: Path) -> Path:
 
 
 def notebook(project: Path, **parameters: str) -> str:
-    """Write the notebook with other parameters; return its path below the project."""
-    text = (REPOSITORY / "notebooks" / "curate.ipynb").read_text()
-    before = {"suite": "golden/support", "curator": "your-name", "logs": "taubench-airline"}
-    for key, value in parameters.items():
-        old = f'"{key}: str = \\"{before[key]}\\"'
-        assert old in text
-        text = text.replace(old, f'"{key}: str = \\"{value}\\"')
-    (project / "notebooks" / "curate.ipynb").write_text(text)
-    return "notebooks/curate.ipynb"
-
-
-@contextmanager
-def opened(project: Path, path: str) -> Iterator[Any]:
-    with (
-        jupyterlab(project, project.parent / "state") as url,
-        open_notebook(url.format(path=path)) as (page, outside),
-    ):
-        assert page.evaluate(RUN_ALL)
-        page.wait_for_selector(".evalnb-form[data-state=ready]")
-        yield page
-        assert outside == []
+    return write_notebook(project, "curate", "curate", PARAMETERS, parameters)
 
 
 def item(page: Any) -> str:
     return str(page.get_attribute(".evalnb-form", "data-item"))
-
-
-def press(page: Any, *keys: str) -> str:
-    """Press keys of which the last one leads to another item; return its id."""
-    before = item(page)
-    for key in keys:
-        page.keyboard.press(key)
-    page.wait_for_function(
-        "before => document.querySelector('.evalnb-form').dataset.item !== before", arg=before
-    )
-    return item(page)
 
 
 def write(page: Any, key: str, text: str) -> None:

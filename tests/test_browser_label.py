@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,16 +19,14 @@ from evalnb.evaluation import evaluate
 from evalnb.golden import read_golden
 from evalnb.results import new_run_folder, write_run
 from evalnb.systems import CallableSystem
-from tests.browser import CHROMIUM, RUN_ALL, jupyterlab, open_notebook, restart
+from tests.browser import CHROMIUM, RUN_ALL, restart
+from tests.forms import HOSTILE, next_item, opened, press, ready, write_notebook
 from tests.requirements import require
-from tests.suites import REPOSITORY, copy_of_support, make_suite
+from tests.suites import copy_of_support, make_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from evalnb.golden import GoldenSet
 
-HOSTILE = "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> **b** $x$"
 HEBREW = "שלום, ההזמנה בדרך"
 N_CELLS = "() => window.jupyterapp.shell.currentWidget.content.widgets.length"
 PROCESS = "import os, pathlib; pathlib.Path({path!r}).write_text(str(os.getpid()))"
@@ -58,50 +55,11 @@ def project(tmp_path: Path) -> Path:
 
 
 def notebook(project: Path, name: str = "label", **parameters: str) -> str:
-    """Write the notebook with other parameters; return its path below the project."""
-    text = (REPOSITORY / "notebooks" / "label.ipynb").read_text()
-    for key, value in parameters.items():
-        before = f'"{key}: str = \\"{PARAMETERS[key]}\\"'
-        assert before in text
-        text = text.replace(before, f'"{key}: str = \\"{value}\\"')
-    (project / "notebooks" / f"{name}.ipynb").write_text(text)
-    return f"notebooks/{name}.ipynb"
-
-
-@contextmanager
-def opened(project: Path, path: str) -> Iterator[Any]:
-    with (
-        jupyterlab(project, project.parent / "state") as url,
-        open_notebook(url.format(path=path)) as (page, outside),
-    ):
-        assert page.evaluate(RUN_ALL)
-        ready(page)
-        yield page
-        assert outside == []
-
-
-def ready(page: Any) -> str:
-    page.wait_for_selector(".evalnb-form[data-state=ready]")
-    return str(page.get_attribute(".evalnb-form", "data-item"))
+    return write_notebook(project, "label", name, PARAMETERS, parameters)
 
 
 def focus(page: Any) -> None:
     page.locator(".evalnb-form").focus()
-
-
-def next_item(page: Any, before: str) -> str:
-    page.wait_for_function(
-        "before => document.querySelector('.evalnb-form').dataset.item !== before", arg=before
-    )
-    return str(page.get_attribute(".evalnb-form", "data-item"))
-
-
-def press(page: Any, *keys: str) -> str:
-    """Press keys of which the last one leads to another item; return its id."""
-    before = page.get_attribute(".evalnb-form", "data-item")
-    for key in keys:
-        page.keyboard.press(key)
-    return next_item(page, before)
 
 
 def status(page: Any) -> str:

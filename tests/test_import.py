@@ -34,6 +34,12 @@ def test_light_modules_load_nothing_heavy(module: str) -> None:
     assert output_of(script) == "[]"
 
 
+def test_the_command_line_answers_for_help_without_a_table() -> None:
+    heavy = (*HEAVY, "numpy", "pandas", "pydantic")
+    script = f"import sys, evalnb.cli; print([name for name in {heavy} if name in sys.modules])"
+    assert output_of(script) == "[]"
+
+
 def test_importing_loads_nothing_of_its_own() -> None:
     script = (
         "import sys, evalnb; print([name for name in sys.modules if name.startswith('evalnb.')])"

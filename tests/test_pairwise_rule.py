@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from evalnb.cases import Case
 from evalnb.cassettes import Cassettes
 from evalnb.certificates import AxisEvidence, Certificate
 from evalnb.errors import InputError
-from evalnb.evaluation import evaluate
+from evalnb.evaluation import decided_run, evaluate, run_and_score
 from evalnb.frames import OUTPUTS, PAIRS, to_records
 from evalnb.gate import decide, exit_code
 from evalnb.golden import GateSettings, GoldenSet, SuiteSettings, read_golden
@@ -132,7 +133,7 @@ def test_a_judge_swayed_by_the_order_does_not_count_where_the_suite_limits_that(
     strict = GateSettings(pairwise="pairwise", max_conflict_rate=0.2)
     (row,) = pairwise_rows(strict, lost(20), [certificate()], DAY)
     assert row["outcome"] == "note"
-    assert "has no probe of them" in row["reason"]
+    assert "no probe of them is recorded" in row["reason"]
 
 
 def test_nobody_is_asked_by_rules_alone_and_no_row_is_there_without_the_rule() -> None:
@@ -213,3 +214,29 @@ def test_a_judge_that_is_not_there_is_said_before_anything_runs(creative: Golden
     )
     with pytest.raises(InputError, match="there is no judge 'pairwize'"):
         evaluate(golden, load_system(golden, "v1"), run_id="r", as_of=DAY, tier="full")
+
+
+class Spending:
+    """Stands where a run asks again, and notes what it is told was spent."""
+
+    folder, why_not, spent = None, "", -1.0
+
+    def __call__(self, *told: Any) -> None:
+        self.spent = told[2]
+
+
+def test_what_verdicts_of_pairs_cost_is_spent_before_anything_is_asked_again(
+    creative: GoldenSet,
+) -> None:
+    scored = run_and_score(
+        creative, load_system(creative, "v2"), run_id="r", tier="full", progress="none"
+    )
+    assert scored.pairs is not None
+    costly = replace(
+        scored,
+        outputs=scored.outputs.assign(cost_usd=0.25),
+        pairs=scored.pairs.assign(cost_usd=0.5),
+    )
+    noted: Any = Spending()
+    decided_run(creative, costly, as_of=DAY, confirming=noted)
+    assert noted.spent == 8 * 0.25 + 8 * 0.5

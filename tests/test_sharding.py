@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -302,3 +303,26 @@ def test_what_a_shard_wrote_is_read_back(whole: tuple[Scored, Run], tmp_path: Pa
 def cases_of(golden: GoldenSet) -> str:
     assert golden.folder is not None
     return (golden.folder / "cases.jsonl").read_text()
+
+
+def test_answers_beside_the_baselines_are_merged_too(tmp_path: Path) -> None:
+    golden = read_golden(REPOSITORY / "golden" / "creative")
+    system = load_system(golden, "v2")
+    whole = run_and_score(golden, system, run_id="whole", tier="full", progress="none")
+    folders = []
+    for number in (1, 2):
+        shard = Shard(number, 2)
+        part = replace(golden, cases=tuple(case for case in golden if shard.takes(case.id)))
+        scored = run_and_score(part, system, run_id=f"{number}", tier="full", progress="none")
+        assert scored.pairs is not None
+        assert 0 < len(scored.pairs) < len(golden)
+        folders.append(tmp_path / str(number))
+        folders[-1].mkdir()
+        write_shard(folders[-1], golden, shard, scored)
+    merged = merge_shards(golden, folders[::-1], run_id="whole")
+    assert merged.pairs is not None
+    assert whole.pairs is not None
+    pd.testing.assert_frame_equal(merged.pairs, whole.pairs)
+    one, other = (decided_run(golden, scored, as_of=AS_OF) for scored in (merged, whole))
+    assert "pairwise" in set(one.decision["rule"])
+    pd.testing.assert_frame_equal(one.decision, other.decision)

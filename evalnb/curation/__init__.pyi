@@ -54,6 +54,7 @@ from .production.failures import find_failures as find_failures
 from .production.rates import describe_scores as describe_scores
 from .production.rates import production_rates as production_rates
 from .production.scores import production_cassettes as production_cassettes
+from .production.scores import production_journal as production_journal
 from .production.scores import score_logs as score_logs
 from .production.scores import unused_scorers as unused_scorers
 from .production.writing import curation_folder as curation_folder

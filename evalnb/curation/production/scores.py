@@ -14,6 +14,7 @@ from evalnb.curation.production.rules import GeneralRules, unused_rules
 from evalnb.curation.redaction.redactor import redactor_of
 from evalnb.frames import OUTPUTS, SCORES, NaReason
 from evalnb.golden import GoldenSet
+from evalnb.journal import JOURNAL, Journal
 from evalnb.judges import suite_judges
 from evalnb.judging import judge_outputs
 from evalnb.panel import Panel
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
 
     from evalnb.cassettes import Mode
     from evalnb.curation.production.answers import LoggedConversation
-    from evalnb.journal import Journal
     from evalnb.judges import Judge
     from evalnb.transport import Upstream
 
-__all__ = ["production_cassettes", "score_logs", "unused_scorers"]
+__all__ = ["production_cassettes", "production_journal", "score_logs", "unused_scorers"]
 
 _BESIDE = ("feedback", "escalated", "category", "language", "at")
 _MAY_BE_RIGHT = "refusal"
@@ -137,6 +137,18 @@ def unused_scorers(golden: GoldenSet, judges: Sequence[Judge] | None = None) -> 
     asked = suite_judges(golden) if judges is None else judges
     needing = (judge.name for judge in asked if not _needs_nothing(judge, ()))
     return unused_rules(golden) | dict.fromkeys(needing, "needs what a case expects or gives")
+
+
+def production_journal(golden: GoldenSet, folder: Path) -> Journal:
+    """Open the journal of live verdicts on logs, so that what was paid for is kept.
+
+    Parameters
+    ----------
+    golden : the suite whose judges are asked
+    folder : where the scores go
+    """
+    about = {"production": golden.settings.name, "golden_version": golden.version}
+    return Journal(folder / JOURNAL, about)
 
 
 def production_cassettes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from evalnb.curation.candidates.duplicates import THRESHOLD, duplicate_pairs
 from evalnb.curation.leaks import whole_text
@@ -10,11 +10,11 @@ from evalnb.curation.staging.files import StagedFile
 from evalnb.errors import InputError, Problem
 from evalnb.frames import FrameSchema
 from evalnb.golden import case_content, case_of, write_golden
-from evalnb.jsontext import Line, parse_line
+from evalnb.jsontext import Line, read_lines
 from evalnb.reports.numbers import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -37,6 +37,8 @@ STAGED = FrameSchema(
 )
 """A row a staged case, in the order of its line: `outcome` is `added`, `there` (it was added
 before) or `refused`, and `reason` why. `like_case` is the case that says nearly the same."""
+
+Found: TypeAlias = "Case | list[Problem]"
 
 _REMEDY = "Mend the line, or take it back in the form."
 
@@ -84,9 +86,10 @@ def add_staged(golden: GoldenSet, path: Path) -> Adding:
     rows, new = [], []
     for number, found in staged:
         row: dict[str, Any] = {"line": number}
-        if isinstance(found, Problem):
-            problems.append(found)
-            rows.append({**row, "outcome": "refused", "reason": str(found)})
+        if isinstance(found, list):
+            problems += found
+            reason = "; ".join(str(problem) for problem in found)
+            rows.append({**row, "outcome": "refused", "reason": reason})
             continue
         row |= {"case_id": found.id, "like_case": near.get(number)}
         if found.id in taken:
@@ -124,45 +127,26 @@ def describe_adding(adding: Adding) -> list[str]:
     return lines + [f"  refused: {problem}" for problem in adding.problems]
 
 
-def _staged(path: Path) -> tuple[list[tuple[int, Case | Problem]], list[Problem]]:
+def _staged(path: Path) -> tuple[list[tuple[int, Found]], list[Problem]]:
     """Return the accepted cases of a file with their lines, and its lines that are none."""
-    if _is_plain(path):
-        return [_checked(path, line.number, line.value) for line in _plain(path)], []
-    file = StagedFile(path).catch_up()
-    accepted = (one for one in file.decisions if one["action"] == "accept")
-    return [_checked(path, one["line"], one["case"]) for one in accepted], file.problems
+    lines, damaged = read_lines(path)
+    if any("action" in line.value for line in lines):
+        file = StagedFile(path).catch_up()
+        accepted = (one for one in file.decisions if one["action"] == "accept")
+        return [_checked(path, one["line"], one["case"]) for one in accepted], file.problems
+    if damaged:
+        raise InputError(f"{path} cannot be used", damaged)
+    return [_checked(path, line.number, line.value) for line in lines], []
 
 
-def _is_plain(path: Path) -> bool:
-    """Tell whether a file holds cases themselves, by the first line that can be read."""
-    for number, raw in enumerate(path.read_bytes().splitlines(), 1):
-        line = parse_line(str(path), number, raw)
-        if isinstance(line, Line):
-            return "action" not in line.value
-    return False
+def _checked(path: Path, number: int, value: Mapping[str, Any]) -> tuple[int, Found]:
+    return number, case_of(Line(number, b"", dict(value)), str(path))
 
 
-def _plain(path: Path) -> Iterator[Line]:
-    problems = []
-    for number, raw in enumerate(path.read_bytes().splitlines(), 1):
-        line = parse_line(str(path), number, raw) if raw.strip() else None
-        if isinstance(line, Problem):
-            problems.append(line)
-        elif line is not None:
-            yield line
-    if problems:
-        raise InputError(f"{path} cannot be used", problems)
-
-
-def _checked(path: Path, number: int, value: Mapping[str, Any]) -> tuple[int, Case | Problem]:
-    found = case_of(Line(number, b"", dict(value)), str(path))
-    return number, (found[0] if isinstance(found, list) else found)
-
-
-def _near_cases(golden: GoldenSet, staged: list[tuple[int, Case | Problem]]) -> dict[int, str]:
+def _near_cases(golden: GoldenSet, staged: list[tuple[int, Found]]) -> dict[int, str]:
     """Return line to the golden case that says nearly the same."""
     cases = list(golden)
-    new = [(number, found) for number, found in staged if not isinstance(found, Problem)]
+    new = [(number, found) for number, found in staged if not isinstance(found, list)]
     texts = [whole_text(case) for case in [*cases, *(case for _, case in new)]]
     return {
         new[pair.second - len(cases)][0]: cases[pair.first].id

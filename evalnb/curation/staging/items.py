@@ -11,16 +11,19 @@ from evalnb.curation.candidates.picks import CANDIDATES
 from evalnb.curation.candidates.terms import good_answer_terms
 from evalnb.curation.candidates.vectors import case_text
 from evalnb.frames import LOGS, to_records
+from evalnb.holdout import HOLDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
+    from evalnb.cases import Case
     from evalnb.golden import GoldenSet
 
 __all__ = ["CurationItem", "items_to_curate"]
 
+_UNSHOWN = "a holdout case, which is not shown"
 _CASE_ROLES = ("user", "assistant")
 
 
@@ -35,7 +38,8 @@ class CurationItem:
     messages : rows of a logs frame, in order
     category, language : what the logs say, None where they do not
     source : where the logs come from, in words
-    nearest_case, nearest_text, similarity : the golden case that is nearest; None without cases
+    nearest_case, nearest_text, similarity : the golden case that is nearest; None without cases. What
+        a holdout case says is not shown.
     terms : words that good answers to such conversations have in common, the best first
     """
 
@@ -94,7 +98,6 @@ def items_to_curate(
     logs: pd.DataFrame,
     *,
     source: str = "",
-    feedback_from: pd.DataFrame | None = None,
 ) -> list[CurationItem]:
     """Put together what is shown of candidates, in their order.
 
@@ -102,10 +105,9 @@ def items_to_curate(
     ----------
     golden : the cases that there are
     candidates : a frame of candidates
-    logs : a logs frame with their conversations, redacted
+    logs : a logs frame with their conversations and others, redacted; words of good answers are
+        learnt from all of it
     source : where the logs come from, in words
-    feedback_from : a redacted logs frame to learn from what good answers have in common; by default
-        `logs`
 
     Returns
     -------
@@ -120,8 +122,7 @@ def items_to_curate(
         messages.setdefault(row["conversation_id"], []).append(row)
     near = {row["conversation_id"]: row for row in to_records(nearest_cases(there, golden))}
     terms: dict[str, list[str]] = {}
-    learnt = good_answer_terms(logs if feedback_from is None else feedback_from, names)
-    for row in to_records(learnt):
+    for row in to_records(good_answer_terms(logs, names)):
         terms.setdefault(row["conversation_id"], []).append(row["term"])
     items = []
     for row in to_records(candidates):
@@ -140,12 +141,17 @@ def items_to_curate(
                 language=_first(said, "language"),
                 source=source,
                 nearest_case=case,
-                nearest_text=case_text(golden[case]) if case else None,
+                nearest_text=_asked_in(golden[case]) if case else None,
                 similarity=near.get(name, {}).get("similarity", 0.0),
                 terms=tuple(terms.get(name, ())),
             )
         )
     return items
+
+
+def _asked_in(case: Case) -> str:
+    """Return what a case asks, for who writes cases; holdout cases are not theirs to read."""
+    return _UNSHOWN if case.split == HOLDOUT else case_text(case)
 
 
 def _first(rows: list[dict[str, Any]], name: str) -> str | None:

@@ -178,6 +178,14 @@ def test_the_nearest_case_and_words_of_good_answers_are_shown(golden: GoldenSet)
     assert shown["why"] == "asked twice (struggling)"
 
 
+def test_what_a_holdout_case_says_is_not_shown(tmp_path: Path) -> None:
+    golden = make_suite(tmp_path / "shop", [{**CASE, "split": "holdout"}])
+    shown = curating(golden).shown()
+    assert shown["nearest"]["case_id"] == "hello"
+    assert "parcel" not in str(shown["nearest"])
+    assert "a holdout case" in shown["nearest"]["text"]
+
+
 ACTIONS = st.lists(
     st.sampled_from(["accept", "reject", "skip", "undo", "edit", "resume", "torn"]), max_size=12
 )
