@@ -158,9 +158,13 @@ def test_sides_that_pass_other_cases_are_told_apart() -> None:
     assert whole["p_value"] == pytest.approx(math.exp(-1.4))
     assert [(row["a"], row["b"]) for row in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [row["estimate"] for row in pairs] == pytest.approx([2 / 12, -1 / 12, -3 / 12])
-    # Two cases pass on b alone: 2 (1/4) - 1/4; times three by Holm.
+    # Two cases pass on b alone, none on a alone: 2 (1/4) - 1/4. Of five that differ b passes four,
+    # c one: 2 (1 + 5) / 32 - 5 / 32 = 7 / 32, the smallest, times three by Holm; no later one is
+    # below it.
     assert pairs[0]["p_value"] == pytest.approx(0.25)
-    assert pairs[0]["p_adjusted"] == pytest.approx(0.75)
+    assert pairs[2]["p_value"] == pytest.approx(7 / 32)
+    assert pairs[2]["p_adjusted"] == pytest.approx(21 / 32)
+    assert pairs[0]["p_adjusted"] == pytest.approx(21 / 32)
 
 
 def test_sides_that_pass_the_same_cases_and_sides_without_any() -> None:
