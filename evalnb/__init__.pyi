@@ -192,4 +192,5 @@ from .systems import run_tools_sync as run_tools_sync
 from .systems import suite_systems as suite_systems
 from .versions import golden_log as golden_log
 from .waivers import read_waivers as read_waivers
+from .waivers import read_wordings as read_wordings
 from .webhook import post_notice as post_notice

@@ -641,6 +641,7 @@ def check(suite: Suite) -> None:
     """Validate a suite and say what it holds and lacks."""
     golden = evalnb.read_golden(suite)
     evalnb.read_waivers(golden)
+    evalnb.read_wordings(golden)
     evalnb.scorers_fingerprint(golden)
     warnings = _check_systems(golden)
     baseline = evalnb.read_baseline(golden) if golden.folder else None

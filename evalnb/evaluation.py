@@ -29,6 +29,7 @@ from evalnb.curtailing import Curtailing
 from evalnb.first_baseline import gap_since_first_baseline
 from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
+from evalnb.holdout import holdout_cases
 from evalnb.journal import UNFINISHED
 from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
@@ -36,6 +37,7 @@ from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.noise import aa_runs, planned_by
 from evalnb.pairwise_rule import pairs_with_baseline
 from evalnb.past_runs import past_runs
+from evalnb.phrase_rule import wording_since
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -43,7 +45,7 @@ from evalnb.runs import Run, Scored, run_figures
 from evalnb.scorers import scorers_fingerprint
 from evalnb.scoring import score, slices, summarize
 from evalnb.systems import CallableSystem, suite_systems
-from evalnb.waivers import read_waivers
+from evalnb.waivers import read_waivers, read_wordings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from evalnb.baseline import Baseline
     from evalnb.golden import GoldenSet
+    from evalnb.phrases import PhraseStudy
     from evalnb.planning import Plan
     from evalnb.rollout import Override
     from evalnb.runner import Progress
@@ -166,7 +169,8 @@ def run_and_score(
         raise ValueError("only a suite can be evaluated: give a golden set read from its folder")
     repeats = repeats or golden.settings.repeats
     # What cannot be used is said before any cost.
-    read_baseline(golden), read_waivers(golden), scorers_fingerprint(golden)
+    read_baseline(golden), read_waivers(golden), read_wordings(golden)
+    scorers_fingerprint(golden)
     read_certificates(golden)
     judging = None
     if tier == FULL:
@@ -348,6 +352,9 @@ def decided_run(
     if history is not None and baseline is not None:
         numbers = outputs["case_id"].nunique(), about["repeats"]
         planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
+    wording = None
+    if baseline is not None:
+        wording = wording_since(outputs, baseline.outputs, holdout_cases(golden))
     decision = decide(
         golden,
         scores,
@@ -365,6 +372,8 @@ def decided_run(
         pairs=pairs,
         confirmation=confirmation,
         history=history,
+        wording=wording,
+        wordings=read_wordings(golden),
     )
     rates = None
     if baseline is not None:
@@ -387,6 +396,7 @@ def decided_run(
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "baseline": _about_baseline(baseline),
             "power": None if planned is None else _about_power(planned),
+            "wording": None if wording is None else _about_wording(wording),
             "confirmation": confirmation.summary() if confirmation else None,
             "no_confirmation": (confirming.why_not if confirming else "") or None,
             **_about_outputs(outputs, scores, asked),
@@ -411,7 +421,17 @@ def decided_run(
         golden=golden,
         baseline=baseline,
         confirmation=confirmation,
+        wording=wording,
     )
+
+
+def _about_wording(study: PhraseStudy) -> dict[str, Any]:
+    return {
+        "cases": study.n_cases,
+        "repeats": study.n_repeats,
+        "tried": study.n_tried,
+        "smallest_rate": study.smallest_rate,
+    }
 
 
 def _about_power(planned: Plan) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from evalnb.holdout import holdout_cases
 from evalnb.limits import limit_rows
 from evalnb.looking_back import flaky_in, flaky_rows, model_rows, trend_rows
 from evalnb.pairwise_rule import PAIRWISE_RULE, pairwise_rows
-from evalnb.phrase_rule import PHRASES_RULE, phrase_rows
+from evalnb.phrase_rule import PHRASES_RULE, phrase_rows, wording_since
 from evalnb.rollout import OVERRIDE, SHADOW, rollout_rows
 from evalnb.sampled import (
     accidents_of,
@@ -62,8 +62,9 @@ if TYPE_CHECKING:
     from evalnb.certificates import Certificate
     from evalnb.confirmation import Confirmation
     from evalnb.golden import GoldenSet
+    from evalnb.phrases import PhraseStudy
     from evalnb.rollout import Override
-    from evalnb.waivers import Waiver
+    from evalnb.waivers import Waiver, Wording
 
 __all__ = ["decide", "exit_code", "outcome", "suspect_cases"]
 
@@ -139,6 +140,8 @@ def decide(
     pairs: pd.DataFrame | None = None,
     confirmation: Confirmation | None = None,
     history: pd.DataFrame | None = None,
+    wording: PhraseStudy | None = None,
+    wordings: Sequence[Wording] = (),
 ) -> pd.DataFrame:
     """Decide whether a run may replace the baseline.
 
@@ -162,6 +165,9 @@ def decide(
     confirmation : fresh repeats, on both sides, of the cases that `suspect_cases` names; with it
         they alone decide whether scores fell
     history : earlier live runs, as `evalnb.past_runs.PAST` says: flaky cases and trends are noted
+    wording : how it changed since the baseline, as `evalnb.phrase_rule.wording_since` says; by
+        default it is looked for in `outputs`
+    wordings : changes of it that the suite accepts
 
     Returns
     -------
@@ -242,7 +248,9 @@ def decide(
         limits: list[Row] = []
         if outputs is not None:
             limits += comparison.limits(outputs, baseline.outputs, live=mode == "live")
-            rows += phrase_rows(outputs, baseline.outputs, holdout_cases(golden))
+            hidden = holdout_cases(golden)
+            wording = wording or wording_since(outputs, baseline.outputs, hidden)
+            rows += phrase_rows(wording, wordings, as_of)
         rows += limits
         rows += pairwise_rows(golden.settings.gate, pairs, certificates, as_of)
         rows += (compared := comparison.rows(limits))

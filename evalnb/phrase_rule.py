@@ -5,68 +5,93 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalnb.findings import Row, finding
-from evalnb.frames import Outcome, to_records
-from evalnb.holdout import shown
-from evalnb.matching import normalize
-from evalnb.phrases import phrase_changes
+from evalnb.frames import PHRASES, Outcome, to_records
+from evalnb.holdout import holdout_cases
+from evalnb.phrases import PhraseStudy, phrase_changes, smallest_rate
+from evalnb.stats.levels import PHRASES as LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import date
     from typing import Any
 
     import pandas as pd
 
-    from evalnb.phrases import PhraseStudy
     from evalnb.runs import Run
+    from evalnb.waivers import Wording
 
-__all__ = ["PHRASES_RULE", "phrase_rows", "wording_of"]
+__all__ = ["PHRASES_RULE", "phrase_rows", "wording_of", "wording_since"]
 
 PHRASES_RULE = "phrases"
 
-_LEVEL = 0.01
-"""The phrases' share of the gate's error rate of 0.05."""
-
 _MOST_ROWS = 10
-_UNQUOTED = "a wording that only answers to holdout cases have"
 
 
-def phrase_rows(
+def wording_since(
     outputs: pd.DataFrame, before: pd.DataFrame, hidden: Collection[str] = ()
-) -> Iterator[Row]:
+) -> PhraseStudy:
     """Hold the wording of a run against the baseline's.
 
     Parameters
     ----------
     outputs : an outputs frame of the run
     before : the baseline's outputs
-    hidden : ids of holdout cases: a wording that only their answers have is counted, not quoted
+    hidden : ids of holdout cases: what only their answers say is not quoted
 
     Returns
     -------
-    a row of rule `phrases` for each wording that changed, by more than chance, the surest first
-        The chance of any where nothing changed is at most 0.01. Where all answers are the same, as
-        in replay of a system that was not touched, there is none. Above ten, the others are
-        counted in a note.
+    the study, at the phrases' share of the gate's error rate
+        Where all answers are the same, as in replay of a system that was not touched, nothing is
+        tried.
     """
-    if _texts(outputs) == _texts(before):
-        return
-    study = phrase_changes(before, outputs, level=_LEVEL)
-    found = to_records(study.changes)
-    visible = _said(outputs, hidden) + _said(before, hidden) if found and hidden else ""
-    for row in found[:_MOST_ROWS]:
-        row |= _unquoted(row, visible) if hidden else {}
-        row["examples"] = [name for name in row["examples"] if name not in hidden]
-        yield finding(
-            PHRASES_RULE,
-            Outcome.FAIL,
-            slice=f"phrase={row['phrase']}",
-            baseline=row["rate_a"],
-            candidate=row["rate_b"],
-            reason=_reason(row, study.n_tried),
-        )
-    if len(found) > _MOST_ROWS:
-        reason = f"{len(found) - _MOST_ROWS} more phrases changed: `evalnb compare` lists them"
+    if _texts(outputs) != _texts(before):
+        return phrase_changes(before, outputs, level=LEVEL, hidden=hidden)
+    repeats = outputs.loc[outputs["na_reason"].isna(), "case_id"].value_counts()
+    n_cases, n_repeats = len(repeats), int(repeats.max()) if len(repeats) else 0
+    return PhraseStudy(
+        changes=PHRASES.empty(),
+        n_cases=n_cases,
+        n_repeats=n_repeats,
+        n_left_out=0,
+        n_tried=0,
+        level=LEVEL,
+        smallest_rate=smallest_rate(n_cases, n_repeats, 0, LEVEL),
+    )
+
+
+def phrase_rows(study: PhraseStudy, wordings: Sequence[Wording], as_of: date) -> Iterator[Row]:
+    """Say which wordings changed, and which of these changes are accepted.
+
+    Parameters
+    ----------
+    study : as `wording_since` gives it
+    wordings : the changes that `waivers.toml` accepts
+    as_of : the day that they are compared with
+
+    Returns
+    -------
+    a row of rule `phrases` for each wording that changed by more than chance, the surest first
+        The chance of any where nothing changed is at most 0.01. Above ten, the others are counted
+        in a note. A change that is accepted is a note, `waived`; so is, as `waived_passing`, what
+        is accepted and did not happen. What was accepted up to an earlier day blocks, rule
+        `waiver`.
+    """
+    held = [wording for wording in wordings if wording.holds(as_of)]
+    blocking = []
+    for row in to_records(study.changes):
+        accepted = next((wording for wording in held if wording.covers(row)), None)
+        if accepted is None:
+            blocking.append(row)
+        else:
+            reason = f"{_reason(row, study.n_tried)}. {accepted.text}"
+            yield finding("waived", Outcome.NOTE, reason=reason, **_shared(row))
+    for row in blocking[:_MOST_ROWS]:
+        reason = _reason(row, study.n_tried)
+        yield finding(PHRASES_RULE, Outcome.FAIL, reason=reason, **_shared(row))
+    if len(blocking) > _MOST_ROWS:
+        reason = f"{len(blocking) - _MOST_ROWS} more phrases changed: `evalnb compare` lists them"
         yield finding(PHRASES_RULE, Outcome.NOTE, reason=reason)
+    yield from _without_effect(study, wordings, as_of)
 
 
 def wording_of(run: Run) -> PhraseStudy:
@@ -74,28 +99,38 @@ def wording_of(run: Run) -> PhraseStudy:
 
     Parameters
     ----------
-    run : with its baseline; without one there is nothing to compare with, and nothing is found.
-        Answers to holdout cases are left out, since wordings are quoted.
+    run : with its baseline; without one there is nothing to compare with, and nothing is found
     """
+    if run.wording is not None:
+        return run.wording
     before = run.outputs.head(0) if run.baseline is None else run.baseline.outputs
-    after = run.outputs
-    if run.golden is not None:
-        before, after = shown(run.golden, before), shown(run.golden, after)
-    return phrase_changes(before, after, level=_LEVEL)
+    hidden = () if run.golden is None else holdout_cases(run.golden)
+    return wording_since(run.outputs, before, hidden)
 
 
-def _said(outputs: pd.DataFrame, hidden: Collection[str]) -> str:
-    """Return what the answers of all but hidden cases say, as phrases are looked for in it."""
-    texts = outputs.loc[~outputs["case_id"].isin(hidden), "text"].dropna()
-    return "\n".join(f" {' '.join(normalize(text).split())} " for text in texts)
+def _without_effect(study: PhraseStudy, wordings: Sequence[Wording], as_of: date) -> Iterator[Row]:
+    found = to_records(study.changes)
+    for wording in wordings:
+        place = f"accepted phrase={wording.phrase}"
+        if wording.replaced_by is not None:
+            place += f", {wording.replaced_by}"
+        if not wording.holds(as_of):
+            reason = f"the accepted wording expired. {wording.text}. Renew or delete it."
+            yield finding("waiver", Outcome.FAIL, slice=place, reason=reason)
+        elif not any(wording.covers(row) for row in found):
+            reason = f"did not change, though it may. {wording.text}"
+            yield finding("waived_passing", Outcome.NOTE, slice=place, reason=reason)
 
 
-def _unquoted(row: Mapping[str, Any], visible: str) -> dict[str, str]:
-    """Return what stands for the wordings of a row that only holdout cases have."""
+def _shared(row: Mapping[str, Any]) -> Row:
+    evidence = ("ci_low", "ci_high", "p_value", "p_adjusted", "method")
     return {
-        name: _UNQUOTED
-        for name in ("phrase", "replaced_by")
-        if name in row and " ".join(normalize(row[name]).split()) not in visible
+        "slice": f"phrase={row['phrase']}",
+        "baseline": row["rate_a"],
+        "candidate": row["rate_b"],
+        "estimate": row["difference"],
+        "n": row["n_cases"],
+        **{name: row[name] for name in evidence if name in row},
     }
 
 

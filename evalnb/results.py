@@ -52,6 +52,7 @@ from evalnb.reports.sentences import (
     holdout_sentences,
     power_sentences,
     state_sentences,
+    wording_sentences,
 )
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
@@ -205,6 +206,7 @@ def _write_reports(folder: Path, run: Run, records: Mapping[str, Sequence[Record
             *cost_sentences(run.manifest, records["outputs"]),
             *state_sentences(run.results, run.decision),
             *power_sentences(run.manifest),
+            *wording_sentences(run.manifest),
             *confirmation_sentences(run.manifest),
             *(_explained(run, hidden) if run.outcome == Outcome.FAIL else ()),
         ],

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evalnb.baseline import Baseline
     from evalnb.confirmation import Confirmation
     from evalnb.golden import GoldenSet
+    from evalnb.phrases import PhraseStudy
     from evalnb.stats.estimates import Estimate
 
 __all__ = ["Run", "Scored", "run_figures"]
@@ -59,6 +60,7 @@ class Run:
     golden, baseline : what it ran and was compared with, for the reports; None in a run that was
         read back from its folder
     confirmation : fresh repeats that decided whether scores fell; None where nothing was asked again
+    wording : how it changed since the baseline; None in a run without one, or read back
     """
 
     manifest: Mapping[str, Any]
@@ -75,6 +77,7 @@ class Run:
     golden: GoldenSet | None = field(default=None, repr=False, compare=False)
     baseline: Baseline | None = field(default=None, repr=False, compare=False)
     confirmation: Confirmation | None = field(default=None, repr=False, compare=False)
+    wording: PhraseStudy | None = field(default=None, repr=False, compare=False)
 
 
 def run_figures(results: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,25 +1,34 @@
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 from evalnb.baseline import Baseline, count
 from evalnb.cases import Case
-from evalnb.frames import DECISION, OUTPUTS
+from evalnb.frames import DECISION, OUTPUTS, to_records
 from evalnb.gate import decide, exit_code
 from evalnb.golden import GoldenSet, SuiteSettings
-from evalnb.phrase_rule import phrase_rows
+from evalnb.phrase_rule import phrase_rows, wording_since
+from evalnb.reports.sentences import wording_sentences
 from evalnb.scoring import score
+from evalnb.waivers import Wording
 from tests.phrases.answers import outputs, planted, recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from evalnb.phrases import PhraseStudy
 
 DAY = date(2026, 6, 1)
 
 
-def rows(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    return DECISION.build(phrase_rows(after, before))
+def rows(before: pd.DataFrame, after: pd.DataFrame, hidden: Collection[str] = ()) -> pd.DataFrame:
+    return DECISION.build(phrase_rows(wording_since(after, before, hidden), (), DAY))
 
 
 def run_of(answers: pd.DataFrame) -> pd.DataFrame:
@@ -115,13 +124,92 @@ def test_more_than_ten_are_counted() -> None:
 
 def test_a_wording_that_only_holdout_cases_have_is_counted_and_not_quoted() -> None:
     dev = {f"d{number:02}": "Red." for number in range(9)}
-    kept = {f"h{number:02}" for number in range(9)}
-    before = outputs({**dev, **dict.fromkeys(kept, "Red. Kindly wait.")})
+    kept = {f"h{number:02}" for number in range(18)}
+    old, new = sorted(kept)[:9], sorted(kept)[9:]
+    before = outputs(
+        {**dev, **dict.fromkeys(old, "Red. Kindly wait."), **dict.fromkeys(new, "Red. So sorry.")}
+    )
     after = outputs({**dev, **dict.fromkeys(kept, "Red.")})
-    (row,) = phrase_rows(after, before, kept)
-    assert "kindly" not in str(row).lower()
-    assert not any(name in str(row) for name in kept)
-    assert "a wording that only answers to holdout cases have" in row["reason"]
-    (quoted,) = phrase_rows(after, before, {"h00"})
-    assert "kindly wait" in quoted["reason"].lower()
-    assert "h00" not in quoted["reason"]
+    # Two wordings, and both are told apart without a word of theirs.
+    found = rows(before, after, kept)
+    assert found["outcome"].tolist() == ["fail", "fail"]
+    text = found.to_json().lower()
+    assert not any(word in text for word in ("kindly", "wait", "sorry", *kept))
+    assert found["slice"].tolist() == [
+        "phrase=(wording 1 of holdout cases alone)",
+        "phrase=(wording 2 of holdout cases alone)",
+    ]
+    quoted = rows(before, after, {"h00"})["reason"].str.lower().tolist()
+    assert any("kindly wait" in reason for reason in quoted)
+    assert not any("h00" in reason for reason in quoted)
+
+
+def test_what_stands_in_a_dev_answer_too_is_quoted_without_the_holdout_s_neighbours() -> None:
+    kept = {f"h{number:02}" for number in range(9)}
+    before = outputs(
+        {"d00": "Kindly wait.", **dict.fromkeys(kept, "Red. Kindly wait for Ann Smith.")}
+    )
+    after = outputs({"d00": "Kindly wait.", **dict.fromkeys(kept, "Red.")})
+    study = wording_since(after, before, kept)
+    assert not any("smith" in str(row).lower() for row in to_records(study.changes))
+
+
+def accepted(phrase: str, replaced_by: str | None = None, *, days: int = 0) -> Wording:
+    return Wording(
+        phrase=phrase,
+        replaced_by=replaced_by,
+        reason="The shop renamed it.",
+        owner="ann",
+        expires=DAY + timedelta(days),
+    )
+
+
+@pytest.fixture(scope="module")
+def renamed() -> PhraseStudy:
+    answers = recorded("run_a")
+    changed = planted(answers, "order number", "inquiry number", 0.5, np.random.default_rng(3))
+    return wording_since(run_of(changed), run_of(answers))
+
+
+@pytest.mark.parametrize(
+    ("wording", "outcomes"),
+    [
+        (accepted("Order number", "inquiry number"), {"waived": "note"}),
+        (accepted("order number"), {"phrases": "fail", "waived_passing": "note"}),
+        (accepted("order number", "ticket"), {"phrases": "fail", "waived_passing": "note"}),
+        (accepted("order number", "inquiry number", days=-1),
+         {"phrases": "fail", "waiver": "fail"}),
+    ],
+)  # fmt: skip
+def test_a_wording_that_may_change_is_a_note_until_its_day(
+    renamed: PhraseStudy, wording: Wording, outcomes: dict[str, str]
+) -> None:
+    found = DECISION.build(phrase_rows(renamed, [wording], DAY))
+    assert dict(zip(found["rule"], found["outcome"], strict=True)) == outcomes
+    said = found.loc[found["rule"] != "phrases", "reason"].tolist()
+    assert all("by ann: The shop renamed it" in reason for reason in said)
+    assert f"is accepted until {wording.expires}" in said[0]
+
+
+def test_rows_carry_their_evidence(renamed: PhraseStudy) -> None:
+    (row,) = to_records(DECISION.build(phrase_rows(renamed, [], DAY)))
+    assert row["estimate"] == pytest.approx(row["candidate"] - row["baseline"])
+    assert row["ci_low"] < row["estimate"] < row["ci_high"] < 0
+    assert row["p_adjusted"] <= 0.01
+    assert (row["n"], "sign flip" in row["method"]) == (60, True)
+
+
+def test_the_same_answers_say_what_could_have_been_seen() -> None:
+    answers = run_of(recorded("run_a"))
+    study = wording_since(answers, answers)
+    # 8 cases reach p = 0.01. Of 60 they do with power 0.8 where each is reached with 0.17 or so:
+    # 1 - (1 - 0.06)^3, which scipy's binomial confirms.
+    assert study.smallest_rate is not None
+    reached = 1 - (1 - study.smallest_rate) ** 3
+    assert binom.sf(7, 60, reached) == pytest.approx(0.8, abs=1e-4)
+    about = {"cases": 60, "repeats": 3, "tried": 0, "smallest_rate": study.smallest_rate}
+    (said,) = wording_sentences({"wording": about})
+    assert said.startswith(f"This suite finds a new wording from {study.smallest_rate:.0%} of the")
+    few = {"wording": about | {"smallest_rate": None}}
+    assert wording_sentences(few)[0].startswith("So few cases can show no change of wording")
+    assert wording_sentences({}) == []

@@ -7,7 +7,7 @@ import pytest
 
 from evalnb.errors import InputError
 from evalnb.golden import GoldenSet
-from evalnb.waivers import Waiver, read_waivers
+from evalnb.waivers import Waiver, Wording, read_waivers, read_wordings
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
@@ -165,3 +165,47 @@ def test_a_torn_file_is_told(tmp_path: Path) -> None:
     ((field, message, remedy),) = problems(tmp_path, "[[waivers]\ncase =")
     assert (field, remedy) == ("", "See https://toml.io.")
     assert message.startswith("cannot be read: ")
+
+
+def wording(phrase: str, more: str = "") -> str:
+    return f"""
+        [[wordings]]
+        phrase = "{phrase}"
+        reason = "the shop renamed it"
+        owner = "kim"
+        expires = 2026-06-01
+        {more}
+    """
+
+
+def test_wordings_stand_beside_waivers(tmp_path: Path) -> None:
+    text = entry() + wording("order number", 'replaced_by = "inquiry number"') + wording("dear")
+    golden = suite(tmp_path, text)
+    assert [one.case for one in read_waivers(golden)] == ["refund-1"]
+    first, second = read_wordings(golden)
+    assert first == Wording(
+        phrase="order number",
+        replaced_by="inquiry number",
+        reason="the shop renamed it",
+        owner="kim",
+        expires=date(2026, 6, 1),
+    )
+    assert second.replaced_by is None
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "message"),
+    [
+        (wording("dear") + wording("Dear"), "wordings.1", "accepts 'Dear' a second time."),
+        (wording(" "), "wordings.0.phrase", "at least 1 character"),
+        (wording("dear", "case = 'refund-1'"), "wordings.0.case", "is no known field"),
+    ],
+)
+def test_a_wording_that_cannot_be_used_is_named(
+    tmp_path: Path, text: str, field: str, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_wordings(suite(tmp_path, text))
+    (problem,) = caught.value.problems
+    assert problem.field == field
+    assert message in problem.message

@@ -10,6 +10,7 @@ from evalnb.comparing.judged import judged_pairs
 from evalnb.comparing.scores import paired_scores
 from evalnb.comparing.sides import open_sides, suite_of
 from evalnb.frames import to_records
+from evalnb.holdout import holdout_cases
 from evalnb.phrases import LEVEL, phrase_changes
 from evalnb.reports.differences import DIFFERENCES, Earlier, found
 from evalnb.shifts import SHIFTS, shifts
@@ -119,7 +120,7 @@ def compare(
         n_same=len(both) - len(changed),
         scores=paired_scores(golden, a.counts, b.counts),
         usage=usage(a.outputs, b.outputs),
-        phrases=phrase_changes(a.outputs, b.outputs, level=LEVEL),
+        phrases=phrase_changes(a.outputs, b.outputs, level=LEVEL, hidden=holdout_cases(golden)),
         shifts=shifts(a.outputs, b.outputs, refusal_phrases=golden.settings.refusal_phrases),
         cases=cases,
         pairs=judged_pairs(golden, (a, b)) if pairs is None else pairs,

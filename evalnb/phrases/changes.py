@@ -18,7 +18,7 @@ from evalnb.stats.effects import mean_row
 from evalnb.stats.paired_intervals import tango_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import pandas as pd
 
@@ -60,7 +60,11 @@ class PhraseStudy:
 
 
 def phrase_changes(
-    first: pd.DataFrame, second: pd.DataFrame, *, level: float = LEVEL
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    *,
+    level: float = LEVEL,
+    hidden: Collection[str] = (),
 ) -> PhraseStudy:
     """Find the words and phrases whose rate over cases changed.
 
@@ -75,6 +79,9 @@ def phrase_changes(
     level : in (0, 1)
         Share of false findings among the found (Benjamini and Hochberg). Where nothing changed, it
         is the chance that anything is found.
+    hidden : ids of cases
+        They count like others, and are no examples. What only their answers say is not quoted: such
+        a phrase has a number in its place, and is folded into nothing.
 
     Returns
     -------
@@ -112,7 +119,7 @@ def phrase_changes(
     tested = test_grams(corpus, grams, level)
     families = fold(corpus, grams, tested)
     return PhraseStudy(
-        changes=PHRASES.build(_rows(corpus, grams, families)),
+        changes=PHRASES.build(_rows(corpus, grams, families, _Quotes(corpus, grams, hidden))),
         n_cases=corpus.n_cases,
         n_repeats=n_repeats,
         n_left_out=corpus.n_left_out,
@@ -122,16 +129,45 @@ def phrase_changes(
     )
 
 
-def _rows(corpus: Corpus, grams: Grams, families: Sequence[Family]) -> list[dict[str, Any]]:
+class _Quotes:
+    """What may be quoted: phrases of some case that is not hidden."""
+
+    def __init__(self, corpus: Corpus, grams: Grams, hidden: Collection[str]) -> None:
+        self._corpus = corpus
+        self._grams = grams
+        self._cases = np.array([case_id not in hidden for case_id in corpus.case_ids], bool)
+        self._n_hidden = 0
+
+    def allow(self, phrase: int) -> bool:
+        """Tell whether a phrase may be quoted."""
+        answers = self._corpus.answers[self._grams.places(phrase)]
+        return bool(self._cases[self._corpus.cases[answers]].any())
+
+    def examples(self, cases: Sequence[int]) -> list[str]:
+        """Return the ids of those cases that may be named, in their order."""
+        ids = self._corpus.case_ids
+        return [ids[place] for place in cases if self._cases[place]]
+
+    def text(self, phrase: int) -> str:
+        """Return a phrase, or what stands in its place."""
+        if self.allow(phrase):
+            return self._grams.text(phrase)
+        self._n_hidden += 1
+        return f"(wording {self._n_hidden} of holdout cases alone)"
+
+
+def _rows(
+    corpus: Corpus, grams: Grams, families: Sequence[Family], quotes: _Quotes
+) -> list[dict[str, Any]]:
     pairs = replacements(corpus, grams, list(families))
     replacing = set(pairs.values())
     rows = []
     for number, family in enumerate(families):
         if number in replacing:
             continue
-        row = _row(corpus, grams, family)
+        row = _row(corpus, grams, family, quotes)
         if number in pairs:
-            other = _row(corpus, grams, families[pairs[number]])
+            other = _row(corpus, grams, families[pairs[number]], quotes)
             row |= {
                 "change": "replaced",
                 "replaced_by": other["phrase"],
@@ -143,14 +179,14 @@ def _rows(corpus: Corpus, grams: Grams, families: Sequence[Family]) -> list[dict
     return rows
 
 
-def _row(corpus: Corpus, grams: Grams, family: Family) -> dict[str, Any]:
+def _row(corpus: Corpus, grams: Grams, family: Family, quotes: _Quotes) -> dict[str, Any]:
     answers = np.unique(corpus.answers[grams.places(family.phrase)])
     changes = corpus.changes(answers)
     before, after = corpus.rate(answers, -1), corpus.rate(answers, 1)
     furthest = np.argsort(-np.abs(changes / corpus.repeats), kind="stable")
     changed = [place for place in furthest.tolist() if changes[place] * family.head.size > 0]
     return {
-        "phrase": grams.text(family.phrase),
+        "phrase": quotes.text(family.phrase),
         "change": "appeared" if before == 0 else "vanished" if after == 0 else "shifted",
         "rate_a": before,
         "rate_b": after,
@@ -158,8 +194,8 @@ def _row(corpus: Corpus, grams: Grams, family: Family) -> dict[str, Any]:
         "p_adjusted": family.head.p_adjusted,
         "n_cases": corpus.n_cases,
         "n_changed": int((changes != 0).sum()),
-        "folded": [grams.text(phrase) for phrase in family.folded],
-        "examples": [corpus.case_ids[place] for place in changed[:_EXAMPLES]],
+        "folded": [grams.text(phrase) for phrase in family.folded if quotes.allow(phrase)],
+        "examples": quotes.examples(changed)[:_EXAMPLES],
         **_difference(changes, corpus.repeats),
     }
 

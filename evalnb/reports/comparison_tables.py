@@ -17,6 +17,7 @@ from evalnb.reports.differences import word_differences
 from evalnb.reports.numbers import count, difference, interval, p_value, rate
 from evalnb.reports.tables import styled
 from evalnb.reports.text import listing, one_line, visible
+from evalnb.reports.views import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +38,7 @@ __all__ = [
     "scores_table",
     "select_cases",
     "shifts_table",
+    "strengths_table",
     "usage_table",
 ]
 
@@ -171,6 +173,32 @@ def shifts_table(comparison: Comparison) -> Styler:
     )
 
 
+def strengths_table(strengths: pd.DataFrame) -> Styler:
+    """Show how sides rank by a judge of pairs, the strongest first.
+
+    Parameters
+    ----------
+    strengths : a strengths frame; what has no rank stands last, with the reason
+    """
+    columns = ["side", "rank", "ranks", "strength", "95%", "beats the first", "verdicts", "note"]
+    rows = [
+        {
+            "side": row["system"],
+            "rank": row.get("rank"),
+            "ranks": f"{row['rank_low']} to {row['rank_high']}" if "rank" in row else "",
+            "strength": difference(row.get("estimate")),
+            "95%": interval(row.get("ci_low"), row.get("ci_high")),
+            "beats the first": rate(row.get("beats_reference")),
+            "verdicts": row["n"],
+            "note": words(row.get("reason", "")),
+        }
+        for row in sorted(
+            to_records(strengths), key=lambda row: row.get("rank", len(strengths) + 1)
+        )
+    ]
+    return styled(pd.DataFrame(rows, columns=columns), caption="Strengths by a judge of pairs")
+
+
 def select_cases(
     comparison: Comparison, which: Which = "changed", *, member: str = ""
 ) -> pd.DataFrame:
@@ -263,9 +291,25 @@ def reasons_table(comparison: Comparison, case_id: str, repeat: int) -> Styler:
         of_answer = scores[(scores["case_id"] == case_id) & (scores["repeat"] == repeat)]
         for row in to_records(of_answer):
             said.setdefault(row["scorer"], {})[side.name] = _said(row)
+    said |= _preferred(comparison, case_id, repeat)
     columns = ["scorer", *dict.fromkeys((comparison.a.name, comparison.b.name))]
     rows = [{"scorer": scorer, **texts} for scorer, texts in said.items()]
     return styled(pd.DataFrame(rows, columns=columns), caption="Scores and reasons", limit=1_000)
+
+
+def _preferred(comparison: Comparison, case_id: str, repeat: int) -> dict[str, dict[str, str]]:
+    """Return what a judge of pairs said of an answer, shown first on either side."""
+    pairs = comparison.pairs
+    of_answer = pairs[(pairs["case_id"] == case_id) & (pairs["repeat"] == repeat)]
+    names = {"a": comparison.a.name, "b": comparison.b.name, "tie": "a tie"}
+    return {
+        f"pair: {names[row['winner']]}": {
+            names["a"]: f"shown first: {row.get('reason_ab', '')}",
+            names["b"]: f"shown first: {row.get('reason_ba', '')}",
+        }
+        for row in to_records(of_answer)
+        if "winner" in row
+    }
 
 
 def _said(row: Mapping[str, Any]) -> str:

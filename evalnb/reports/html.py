@@ -33,6 +33,7 @@ from evalnb.reports.sentences import (
     power_sentences,
     state_sentences,
     why,
+    wording_sentences,
 )
 from evalnb.reports.text import cell_text, one_line, visible
 from evalnb.reports.verdicts import judge_sentences, judged_counts
@@ -154,6 +155,7 @@ def html_page(page: Page) -> str:
         evidence=[
             *state_sentences(run.results, run.decision),
             *power_sentences(manifest),
+            *wording_sentences(manifest),
             *confirmation_sentences(manifest),
         ],
         judges=judge_sentences(run),

@@ -39,7 +39,7 @@ def describe_pairs(pairs: pd.DataFrame) -> list[str]:
     if len(missing):
         reasons = listing([f"{words(why)} {n}" for why, n in missing.value_counts().items()])
         head += f", {tokens(wins['n_left_out'])} without a winner ({reasons})"
-    if not wins["n"]:
+    if not wins["n"] or (len(missing) and wins["n"] == _n_same(pairs)):
         return [head]
     firsts = (_figure(found[f"raw_win_rate_a_{place}"]) for place in ("first", "second"))
     return [
@@ -69,14 +69,15 @@ def preference_sentence(pairs: pd.DataFrame, a: str, b: str) -> str:
     if len(missing):
         reasons = listing([_missing(str(why), n) for why, n in missing.value_counts().items()])
         unknown = f" {count(len(missing), 'pair')} without a verdict: {reasons}."
-    same = int(pairs["reason_ab"].eq(SAME_ANSWER).sum())
+    same = _n_same(pairs)
     if len(missing) and wins["n"] == same:
         alike = f" {count(same, 'pair')} are the same answer." if same else ""
         return f"Which answers a judge finds better is not known.{unknown}{alike}"
     p = preference_test(pairs).p_two_sided
-    said = f"No preference of the judge between {a} and {b} is shown"
+    judge = f"the judge ({_names(pairs, 'judge_model')})"
+    said = f"No preference of {judge} between {a} and {b} is shown"
     if p <= _LEVEL:
-        said = f"The judge prefers {a if wins['estimate'] > 0.5 else b}"
+        said = f"T{judge[1:]} prefers {a if wins['estimate'] > 0.5 else b}"
     ties = pairs["winner"].eq("tie").sum()
     conflicts = round(depends["estimate"] * depends["n"])
     if len(missing):
@@ -111,6 +112,10 @@ def strength_sentences(strengths: pd.DataFrame) -> Iterator[str]:
         if "ci_low" in row:
             line += f" ({interval(row['ci_low'], row['ci_high'])})"
         yield f"{line}, {count(row['n'], 'verdict')}."
+
+
+def _n_same(pairs: pd.DataFrame) -> int:
+    return int(pairs["reason_ab"].eq(SAME_ANSWER).sum())
 
 
 def _missing(why: str, n: int) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "power_sentences",
     "state_sentences",
     "why",
+    "wording_sentences",
 ]
 
 _OUTCOMES = {
@@ -177,6 +178,30 @@ def power_sentences(run: Mapping[str, Any]) -> list[str]:
         (
             f"This suite finds drops of the pass rate from {found['smallest_drop']:.2f} in 8 of 10 runs "
             f"({about})."
+        )
+    ]
+
+
+def wording_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Say which change of wording a run could have shown.
+
+    Parameters
+    ----------
+    run : a manifest
+    """
+    found = run.get("wording")
+    if not found:
+        return []
+    about = (
+        f"{count(found['cases'], 'case')}, {count(found['repeats'], 'repeat')}, "
+        f"{count(found['tried'], 'phrase')} tried"
+    )
+    if found["smallest_rate"] is None:
+        return [f"So few cases can show no change of wording ({about})."]
+    return [
+        (
+            f"This suite finds a new wording from {found['smallest_rate']:.0%} of the answers on in 8 "
+            f"of 10 runs ({about})."
         )
     ]
 

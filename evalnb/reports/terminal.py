@@ -13,6 +13,7 @@ from evalnb.reports.sentences import (
     holdout_sentences,
     power_sentences,
     state_sentences,
+    wording_sentences,
 )
 from evalnb.reports.text import one_line
 from evalnb.reports.verdicts import judge_sentences
@@ -95,6 +96,7 @@ def _lines(run: Run) -> Iterator[str]:
     for line in (
         *state_sentences(run.results, run.decision),
         *power_sentences(manifest),
+        *wording_sentences(manifest),
         *confirmation_sentences(manifest),
     ):
         yield f"  {one_line(line, limit=300)}"
