@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 set_hypothesis_home_dir(Path(__file__).parents[1] / ".pytest_cache" / "hypothesis")
 
 # A slow machine is no failure; a failure is printed in a form that can be repeated.
-settings.register_profile("evalnb", max_examples=50, deadline=None, print_blob=True)
+settings.register_profile("evalnb", max_examples=25, deadline=None, print_blob=True)
+settings.register_profile("thorough", max_examples=500, deadline=None, print_blob=True)
 settings.load_profile("evalnb")
 
 
