@@ -12,12 +12,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from evalnb.advice import by_basis, judges_of, same_basis
+from evalnb.ageing import OLD_DAYS
 from evalnb.baseline import pass_rates
 from evalnb.certificates import write_certificate
 from evalnb.certifying import certify
 from evalnb.curation.labels import read_labels
 from evalnb.demo.labels import write_labels
-from evalnb.demo.plan import Event, plan_nights
+from evalnb.demo.plan import NEWER_CASES, NIGHTS, Event, plan_nights
 from evalnb.demo.recordings import demo_suite, replayed
 from evalnb.demo.texts import SYNTHETIC
 from evalnb.demo.traffic import write_traffic
@@ -34,6 +35,7 @@ from evalnb.runs import Run, run_figures
 from evalnb.scoring import slices, summarize
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     import pandas as pd
@@ -48,6 +50,7 @@ _ABOUT = "demo.json"
 _DATED = {"as_of", "started_at", "finished_at"}
 _PRICED_AS = "claude-haiku-4-5-20251001"
 _NEWEST = 8
+_OLD_CASES, _OLD = 30, 240
 _CERTIFIED = 105
 _REASON = "synthetic: the demo's override, to show that one is listed"
 
@@ -105,7 +108,7 @@ def make_demo_history(folder: Path, as_of: date, *, seed: int = 0) -> DemoHistor
     recordings = replayed(as_of)
     newest = _newest(recordings)
     plan = plan_nights(recordings.worse, newest, as_of, seed=seed)
-    golden = _lay_out(folder)
+    golden = _lay_out(folder, newest, as_of)
     maker = _Maker(recordings, golden, frozenset(newest), folder / "results")
     nights = [(night, maker.write(night)) for night in plan.nights]
     write_labels(golden, recordings.first.scores, nights, golden_labels(golden), seed=seed)
@@ -270,9 +273,20 @@ def _newest(recordings: Recordings) -> list[str]:
     return free[-_NEWEST:]
 
 
-def _lay_out(folder: Path) -> GoldenSet:
+def _date_cases(path: Path, newest: Collection[str], as_of: date) -> None:
+    """Write when cases were added, as the demo has it: the first ones long before its first night."""
+    cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for number, case in enumerate(cases):
+        old = number < _OLD_CASES
+        days = NIGHTS - NEWER_CASES - 1 if case["id"] in newest else _OLD if old else OLD_DAYS
+        case["added"] = (as_of - timedelta(days=days)).isoformat()
+    path.write_text("".join(f"{dump_json(case)}\n" for case in cases), encoding="utf-8")
+
+
+def _lay_out(folder: Path, newest: Collection[str], as_of: date) -> GoldenSet:
     suite = folder / "golden" / "support"
     shutil.copytree(demo_suite(), suite, ignore=shutil.ignore_patterns("cassettes", "labels"))
+    _date_cases(suite / "cases.jsonl", newest, as_of)
     (folder / ".gitignore").write_text("# Synthetic: never to be committed.\n*\n", encoding="utf-8")
     (folder / "SYNTHETIC.md").write_text(f"{SYNTHETIC}\n", encoding="utf-8")
     return read_golden(suite)

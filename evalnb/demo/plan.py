@@ -11,10 +11,12 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Event", "Night", "Plan", "plan_nights"]
+__all__ = ["NEWER_CASES", "NIGHTS", "Event", "Night", "Plan", "plan_nights"]
 
 NIGHTS = 182
-_NEWER_CASES = 40
+NEWER_CASES = 40
+"""The night with which the newest cases come."""
+
 _REGRESSION = (70, 80)
 _DRIFT, _DRIFT_STEP = 124, 9
 _JUDGE_CHANGE = 110
@@ -106,7 +108,7 @@ def plan_nights(worse: Sequence[str], newest: Sequence[str], as_of: date, *, see
         nights.append(
             Night(
                 day=day,
-                whole=number >= _NEWER_CASES,
+                whole=number >= NEWER_CASES,
                 of_second=(*fails, *(others if regressed else gone)),
                 regressed=regressed,
                 judge_changed=number >= _JUDGE_CHANGE,
@@ -114,7 +116,7 @@ def plan_nights(worse: Sequence[str], newest: Sequence[str], as_of: date, *, see
             )
         )
     events = (
-        Event("golden_version", days[_NEWER_CASES], as_of, tuple(newest)),
+        Event("golden_version", days[NEWER_CASES], as_of, tuple(newest)),
         Event("regression", days[_REGRESSION[0]], days[_REGRESSION[1]], others),
         Event("judge_change", days[_JUDGE_CHANGE], as_of, ()),
         Event("drift", days[_DRIFT], as_of, drifting),

@@ -6,6 +6,7 @@ colour.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ from evalnb.reports.drawing import (
 from evalnb.reports.numbers import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import date
 
     import pandas as pd
@@ -258,7 +259,7 @@ def cost(axes: Axes, spending: pd.DataFrame) -> Axes:
     if len(budget):
         axes.axhline(float(budget.iloc[-1]), color=VERMILION, ls="-.", lw=1.4, label="budget")
     axes.set_xticks(at, known["month"].tolist(), fontsize=8)
-    axes.margins(y=0.15)
+    axes.set_ylim(0, 1.15 * max([*planned.combine(total, max), *budget]))
     _legend(axes)
     return axes
 
@@ -301,8 +302,9 @@ def kappa_trend(
     if expires is not None and f"{expires:%Y-%m}" in months:
         end = months.index(f"{expires:%Y-%m}") + (expires.day - 1) / 31 - 0.5
         axes.axvline(end, color=INK, ls=":", lw=1.2)
-        label(axes, end, 0.02, f" certificate until {expires}", rotation=90, va="bottom", fontsize=7,
+        label(axes, end + 0.03, 0.02, f" certificate until {expires}", rotation=90, ha="left", va="bottom", fontsize=7,
               transform=axes.get_xaxis_transform())  # fmt: skip
+    _mark_judges(axes, rows, months)
     axes.set_xticks(range(len(months)), months, fontsize=8)
     axes.set(xlim=(-0.5, len(months) - 0.5), ylim=(min(0.0, float(rows["ci_low"].min())), 1.02))
     _legend(axes)
@@ -334,7 +336,11 @@ def _legend(axes: Axes) -> None:
 
 def _mark(axes: Axes, changes: pd.DataFrame, scorer: str) -> None:
     seen: set[str] = set()
-    for row in to_records(changes):
+    rows = to_records(changes)
+    judges = {row["day"] for row in rows if row["what"] == "judge_fingerprint"}
+    for row in rows:
+        if row["what"] == "judge_answered" and row["day"] in judges:
+            continue  # said by the judge's own line
         if "scorer" in row and scorer not in ("(case)", *row["scorer"].split(", ")):
             continue
         line, name = _MARKS[row["what"]]
@@ -342,6 +348,19 @@ def _mark(axes: Axes, changes: pd.DataFrame, scorer: str) -> None:
         said = None if name in seen else f"another {name}"
         axes.axvline(day, color=INK, ls=line, lw=1.1, label=said)
         seen.add(name)
+
+
+def _mark_judges(axes: Axes, kappas: pd.DataFrame, months: Sequence[str]) -> None:
+    """Draw a line before each month in which an axis has another judge than in the month before."""
+    changed = {
+        now["month"]
+        for _, part in kappas.groupby("axis", sort=True)
+        for before, now in itertools.pairwise(to_records(part))
+        if before.get("judge_fingerprint") != now.get("judge_fingerprint")
+    }
+    for number, month in enumerate(sorted(changed)):
+        axes.axvline(months.index(month) - 0.5, color=INK, ls="--", lw=1.1,
+                     label=None if number else "another judge")  # fmt: skip
 
 
 def _days(at: pd.Series) -> np.ndarray:

@@ -77,7 +77,9 @@ SECTIONS = (
     ),
     Section("kappa", "May we still trust the judge?", say.kappa_lines, ("kappas",), _kappa),
     Section("advice", "Advice for the judge's prompt", say.advice_lines, ("disagreements",)),
-    Section("golden", "Is the golden set still true?", say.golden_lines, ("pruning",), _power),
+    Section(
+        "golden", "Is the golden set still true?", say.golden_lines, ("refresh", "pruning"), _power
+    ),
     Section("coverage", "Traffic that it does not cover", say.coverage_lines, ("missing",), _plane),
     Section("feedback", "Users' feedback beside scores", say.feedback_lines, ("feedback",)),
     Section("standing", "Waivers, overrides, quarantines", say.standing_lines, ("standing",)),

@@ -23,6 +23,7 @@ TABLES = {
     "states": "What cases do over the last runs",
     "kappas": "Kappa by month and axis",
     "pruning": "Old cases",
+    "refresh": "Old cases to look at anew",
     "missing": "Kinds of traffic without a case",
     "feedback": "Users' thumbs beside pass rates",
     "standing": "In force, and until when",

@@ -9,10 +9,10 @@ from evalnb.curation.coverage import describe_coverage
 from evalnb.frames import to_records
 from evalnb.holdout import holdout_cases
 from evalnb.reports.agreement_words import agreement_advice
-from evalnb.reports.history import describe_pruning
 from evalnb.reports.numbers import count, difference, interval, money, rate
 from evalnb.reports.text import listing, one_line
 from evalnb.reports.views import words
+from evalnb.stats.levels import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +77,10 @@ def trend_lines(review: Review) -> list[str]:
             f"{first['at'][:10]}, the first run that compares with it."
         )
     ]
-    lines += [_spell(row) for row in to_records(review.spells) if _is_told(row)]
+    lines += [
+        *_slope(review.creep),
+        *(_spell(row) for row in to_records(review.spells) if _is_told(row)),
+    ]
     short = [row for row in to_records(review.spells) if not _is_told(row)]
     if short:
         days = listing([row["first"] for row in short], limit=_MOST)
@@ -127,15 +130,24 @@ def kappa_lines(review: Review) -> list[str]:
 
 
 def golden_lines(review: Review) -> list[str]:
-    """Say how old the golden set is, and what may go or needs a look."""
+    """Say how old the golden set is, what needs a fresh look, and what may go."""
     dated = review.ages["age_days"].dropna()
     lines = []
     if len(dated):
         lines.append(
-            f"Cases are {int(dated.median())} days old at the median, the oldest {int(dated.max())}; "
+            f"Cases are {count(int(dated.median()), 'day')} old at the median, the oldest {int(dated.max())}; "
             f"{count(int((dated > 180).sum()), 'case')} over 180 days."
         )
-    return [*lines, *(line.strip() for line in describe_pruning(review.pruning, review.ages))]
+    for why, rows in review.refresh.groupby("why", sort=False):
+        lines.append(
+            f"To refresh, since it {why}: {listing(rows['case_id'].tolist(), limit=_MOST)}."
+        )
+    going = review.pruning.loc[review.pruning["proposed"].fillna(value=False), "case_id"].tolist()
+    if going:
+        named = listing(going, limit=_MOST)
+        lines.append(f"May go, {count(len(going), 'old case')} that always pass: {named}.")
+    n_unknown = int(review.ages["age_days"].isna().sum())
+    return [*lines, *([f"{count(n_unknown, 'case')} of unknown age."] if n_unknown else [])]
 
 
 def coverage_lines(review: Review) -> list[str]:
@@ -156,9 +168,10 @@ def feedback_lines(review: Review) -> list[str]:
         f"have a thumb up, {rate(row['pass_rate'])} of {count(row['n_cases'], 'case')} pass "
         f"({difference(row['difference'])}, {interval(row['ci_low'], row['ci_high'])}): "
         + (
-            "the suite calls good what users do not. Read these conversations and add cases."
+            f"the suite calls good what users do not. Read {row['against']} and add cases."
             if row["difference"] < 0
-            else "users are content with what the suite lets fail. Look at its expectations."
+            else f"users are content with what the suite lets fail. Read {row['against']}, then look at "
+            "its expectations."
         )
         for row in apart
     ]
@@ -226,6 +239,17 @@ def _rate(row: Mapping[str, Any]) -> str:
     return (
         f"{rate(row['mean'])} ({interval(row.get('ci_low'), row.get('ci_high'))}, n = {row['n']})"
     )
+
+
+def _slope(creep: pd.DataFrame) -> Iterator[str]:
+    """Say that the pass rate goes down, where its slope over the runs shows it."""
+    (row,) = to_records(creep[creep["metric"] == "slope"])
+    if row.get("p_less", 1.0) <= ALPHA:
+        slope, low, high = (100 * row[name] for name in ("estimate", "ci_low", "ci_high"))
+        yield (
+            f"It goes down: by {-slope:.3f} in a hundred runs (95% interval of the slope "
+            f"{interval(low, high)}; one-sided p {row['p_less']:.3f}, over {count(row['n_runs'], 'run')})."
+        )
 
 
 def _is_told(row: Mapping[str, Any]) -> bool:

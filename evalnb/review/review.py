@@ -20,6 +20,7 @@ from evalnb.review.changes import blocked_spells, changes_of, runs_of
 from evalnb.review.kappas import kappas_over_time
 from evalnb.review.plane import coverage_points
 from evalnb.review.reasons import months_of, reasons_over_time
+from evalnb.review.refreshing import kept_by_states, propose_refresh
 from evalnb.review.spending import spending_by_month
 from evalnb.review.standing import standing_at
 from evalnb.review.states import case_states, falling_cases
@@ -147,13 +148,26 @@ class Review:
 
     @cached_property
     def pruning(self) -> pd.DataFrame:
-        """As `propose_pruning` gives it, of cases older than 180 days."""
-        return propose_pruning(
+        """As `propose_pruning` gives it, of cases older than 180 days that the last runs let pass."""
+        by_baseline = propose_pruning(
             self.golden,
             self.ages,
             read_baseline(self.golden),
             older_than_days=OLD_DAYS,
             waived=[waiver.case for waiver in read_waivers(self.golden)],
+        )
+        return kept_by_states(by_baseline, self.states)
+
+    @cached_property
+    def refresh(self) -> pd.DataFrame:
+        """As `propose_refresh` gives it, of cases older than 180 days."""
+        going = self.pruning["proposed"].fillna(value=False).astype(bool)
+        return propose_refresh(
+            self.golden,
+            self.ages,
+            self.states,
+            unasked=set(self.coverage.unasked["case_id"]),
+            pruned=set(self.pruning.loc[going, "case_id"]),
         )
 
     @cached_property

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalnb.curation.candidates.conversations import conversations
 from evalnb.frames import FrameSchema, to_records
+from evalnb.reports.text import listing
 from evalnb.stats.estimates import difference_of_rates
 
 if TYPE_CHECKING:
@@ -28,14 +29,17 @@ FEEDBACK = FrameSchema(
         "ci_low": "Float64",
         "ci_high": "Float64",
         "diverges": "boolean",
+        "against": "string",
     },
     key=("category",),
 )
 """A row a category that both traffic and cases have: the share of rated conversations with a thumb up,
 the pass rate of cases, and thumbs less passes with Newcombe's 95% interval. `diverges` where the
-interval lies 0.1 or more beside 0, far enough for no chance: the largest first."""
+interval lies 0.1 or more beside 0, far enough for no chance: the largest first.
+`against` names up to five conversations whose thumb goes against the scores, the newest first."""
 
 LARGE = 0.1
+_READ = 5
 
 
 def feedback_by_category(logs: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
@@ -77,5 +81,12 @@ def _rows(talks: pd.DataFrame, results: pd.DataFrame) -> Iterator[dict[str, Any]
             "difference": found.estimate,
             "ci_low": low,
             "ci_high": high,
+            "against": _against(own, 1 if (found.estimate or 0) > 0 else -1),
             "diverges": low is not None and high is not None and (low >= LARGE or high <= -LARGE),
         }
+
+
+def _against(rows: list[dict[str, Any]], thumb: int) -> str | None:
+    found = [row for row in rows if (row.get("feedback") or 0) * thumb > 0]
+    found.sort(key=lambda row: row.get("at", ""), reverse=True)
+    return listing([row["conversation_id"] for row in found[:_READ]], limit=_READ) or None

@@ -65,6 +65,15 @@ def test_a_trend_joins_only_what_compares_and_marks_what_changed() -> None:
     assert axes.lines[-1].get_linestyle() == ":"
 
 
+def test_a_judge_and_its_model_that_change_at_once_are_one_line() -> None:
+    changes = CHANGES.build(
+        {"day": "2026-05-03", "what": what, "scorer": "tone", "run_id": "r2"}
+        for what in ("judge_answered", "judge_fingerprint")
+    )
+    axes = drawn(figures.trend(new_axes(), history_of(4), changes))
+    assert legend(axes) == ["another judge"]
+
+
 def test_a_forest_has_a_row_a_slice_with_its_n_and_no_formula() -> None:
     row = {"n_planned": 4, "n_scored": 4, "pass_rate": 0.5, "ci_low": 0.2, "ci_high": 0.8}
     slices = SLICES.build(
@@ -104,6 +113,7 @@ def test_cost_stacks_system_and_judges_below_what_is_projected() -> None:
     axes = drawn(figures.cost(new_axes(), spending))
     bars: Any = axes.patches
     assert [bar.get_height() for bar in bars] == [2.0, 1.0, 2.0]
+    assert axes.get_ylim()[1] > 5.0
     assert set(legend(axes)) == {"system", "judges", "projected", "budget"}
 
 
@@ -112,6 +122,9 @@ def test_kappa_stands_by_month_with_the_end_of_the_certificate() -> None:
     kappas = KAPPAS.build([{"month": f"2026-0{month}", "estimate": 0.7, **row} for month in (4, 5)])
     axes = drawn(figures.kappa_trend(new_axes(), kappas, expires=date(2026, 5, 20)))
     assert legend(axes) == ["tone (n = 50)"]
+    other = figures.kappa_trend(new_axes(), kappas.assign(judge_fingerprint=["a", "b"]))
+    assert "another judge" in legend(drawn(other))
+    assert other.lines[-1].get_xdata()[0] == 0.5  # type: ignore[index]  # between the two months
     assert any("until 2026-05-20" in text.get_text() for text in axes.texts)
 
 

@@ -79,6 +79,17 @@ def test_the_planted_drift_is_named_case_by_case_with_its_nights(
     assert sum(" says: " in line for line in others) >= 4
 
 
+def test_falling_cases_are_to_be_refreshed_and_not_to_go(demo: DemoHistory, review: Review) -> None:
+    refreshed = set(review.refresh["case_id"])
+    assert refreshed >= {"delivery-standard-time", "delivery-intent-late", *demo.flaky}
+    going = review.pruning[review.pruning["proposed"]]
+    assert not set(going["case_id"]) & refreshed
+    lines = say.golden_lines(review)
+    assert "30 cases over 180 days" in lines[0]
+    assert any(line.startswith("To refresh, since it passes less often") for line in lines)
+    assert any(line.startswith("May go, 13 old cases") for line in lines)
+
+
 def test_flaky_cases_and_contrary_thumbs_are_named(demo: DemoHistory, review: Review) -> None:
     (flaky,) = [line for line in say.state_lines(review) if " flaky: " in line]
     assert flaky == f"2 cases flaky: {', '.join(demo.flaky)}."

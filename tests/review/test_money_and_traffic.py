@@ -70,6 +70,7 @@ def test_thumbs_that_go_against_the_scores_diverge() -> None:
     assert row["difference"] == pytest.approx(-0.8)
     assert row["n_rated"] == 20
     assert to_records(found)[1]["n_conversations"] == 21
+    assert row["against"] == "r10, r11, r12, r13, r14"
 
 
 def test_what_is_in_force_stands_by_its_end(tmp_path: Path) -> None:
