@@ -25,7 +25,8 @@ from evalnb.reports.drawing import (
     drawable,
     label,
 )
-from evalnb.reports.numbers import tokens
+from evalnb.reports.judge_axes import draw_biases, draw_confusion, draw_effects, draw_reliability
+from evalnb.reports.numbers import count, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,11 +39,15 @@ if TYPE_CHECKING:
     from evalnb.planning import Plan
 
 __all__ = [
+    "bias_levels",
+    "bias_probes",
+    "confusion",
     "cost",
     "coverage_plane",
     "drawn",
     "kappa_trend",
     "power_curve",
+    "reliability",
     "slice_forest",
     "trend",
 ]
@@ -311,8 +316,90 @@ def kappa_trend(
     return axes
 
 
-def _plain(axes: Axes, title: str, *, grid: Literal["both", "x", "y"] = "both") -> None:
-    axes.set_title(drawable(title, limit=90), loc="left", fontsize=10, fontweight="bold", color=INK)
+def confusion(axes: Axes, counts: pd.DataFrame, *, judge: str = "the judge") -> Axes:
+    """Draw how often each level of people's met each of the judge's.
+
+    Parameters
+    ----------
+    axes : to draw on; levels and counts stand beside them
+    counts : as `evalnb.disagreements.confusion_table` gives it
+    judge : whose levels the columns are
+
+    Returns
+    -------
+    the axes
+    """
+    total = int(counts.to_numpy().sum())
+    same = int(np.trace(counts.to_numpy())) if len(counts) else 0
+    title = f"People and {judge}: the same on {tokens(same)} of {count(total, 'item')}"
+    _plain(axes, title, pad=48)
+    axes.grid(visible=False)
+    return draw_confusion(axes, counts, judge=judge) if total else _nothing(axes, "no labels yet")
+
+
+def reliability(axes: Axes, levels: pd.DataFrame, *, judge: str = "the judge") -> Axes:
+    """Draw what people say, on average, of what the judge puts on each level.
+
+    Parameters
+    ----------
+    axes : to draw on
+    levels : of one axis, as `evalnb.disagreements.reliability_by_level` gives it
+    judge : whose levels they are
+
+    Returns
+    -------
+    the axes; on the dashed line a level means to the judge what it means to people
+    """
+    _plain(axes, f"What people say of {judge}'s levels, 95% interval")
+    if not levels["people"].notna().any():
+        return _nothing(axes, "no labels yet")
+    return draw_reliability(axes, levels, judge=judge)
+
+
+def bias_levels(axes: Axes, biases: pd.DataFrame, *, judge: str = "the judge") -> Axes:
+    """Draw how far the judge is above or below people, by what people said.
+
+    Parameters
+    ----------
+    axes : to draw on; levels, n and values stand beside them
+    biases : of one axis, as `evalnb.disagreements.bias_by_level` gives it
+    judge : whose they are
+
+    Returns
+    -------
+    the axes; left of 0 the judge is stricter
+    """
+    _plain(axes, f"{judge} less people, 95% interval", grid="x")
+    if not biases["bias"].notna().any():
+        return _nothing(axes, "no labels yet")
+    return draw_biases(axes, biases)
+
+
+def bias_probes(axes: Axes, effects: pd.DataFrame) -> Axes:
+    """Draw how far judges move by what should not move them, beside their own noise.
+
+    Parameters
+    ----------
+    axes : to draw on; judges, n and values stand beside them
+    effects : a frame of probe effects
+
+    Returns
+    -------
+    the axes, in points: of a rate in percent, of levels in percent of the scale's span
+    """
+    _plain(axes, "What sways the judges, in points, 95% interval; tick and band: noise", grid="x")
+    if effects.empty:
+        return _nothing(axes, "no judge was probed")
+    return draw_effects(axes, effects)
+
+
+def _plain(
+    axes: Axes, title: str, *, grid: Literal["both", "x", "y"] = "both", pad: float | None = None
+) -> None:
+    axes.set_title(
+        drawable(title, limit=90), loc="left", fontsize=10, fontweight="bold", color=INK, pad=pad,
+        parse_math=False,
+    )  # fmt: skip
     axes.grid(axis=grid, color=GRID, lw=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -3,21 +3,35 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from evalnb.frames import SLICES
+from evalnb.disagreements import confusion_table, reliability_by_level
+from evalnb.frames import SLICES, to_records
 from evalnb.histories import HISTORY
 from evalnb.planning import Plan
+from evalnb.ratings import AxisScale
 from evalnb.reports import kept_figures as figures
 from evalnb.review.changes import CHANGES
 from evalnb.review.kappas import KAPPAS
 from evalnb.review.plane import PLANE
 from evalnb.review.spending import SPENDING
+from tests.reports import agreement_frames, bias_frames
 from tests.review.frames import history_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+RATINGS = pd.DataFrame(
+    [
+        {"item": f"i{number}", "axis": "tone", "rater": rater, "kind": kind, "value": value}
+        for number, pair in enumerate([(1, 1), (1, 2), (2, 3), (3, 3), (3, 3)])
+        for rater, kind, value in (("ann", "human", pair[0]), ("gpt", "judge", pair[1]))
+    ]
+).assign(cluster=None, text=None, reason=None)
+SCALES = {"tone": AxisScale((1, 2, 3), names={1: "$poor$"})}
 
 HOSTILE = "$x^$ <b>bold</b>\nnext"
 
@@ -43,6 +57,10 @@ def legend(axes: Axes) -> list[str]:
         (figures.coverage_plane, (PLANE.empty(),)),
         (figures.cost, (SPENDING.empty(),)),
         (figures.kappa_trend, (KAPPAS.empty(),)),
+        (figures.confusion, (pd.DataFrame(),)),
+        (figures.bias_levels, (agreement_frames.biases(),)),
+        (figures.bias_probes, (bias_frames.effects(),)),
+        (figures.reliability, (reliability_by_level(RATINGS, "gpt", scales={}),)),
     ],
 )
 def test_without_rows_a_figure_says_so_on_the_axes_it_was_given(draw: Any, frames: Any) -> None:
@@ -135,3 +153,33 @@ def test_the_plane_tells_kinds_apart_by_shape_and_counts_them() -> None:
     axes = drawn(figures.coverage_plane(new_axes(), points))
     assert len({line.get_marker() for line in axes.lines}) == 3
     assert all("(n = 1)" in name for name in legend(axes))
+
+
+def test_reliability_is_what_people_say_where_the_judge_says_a_level() -> None:
+    levels = reliability_by_level(RATINGS, "gpt", scales=SCALES)
+    # Of what gpt puts on 3 ann says 2, 3 and 3: 2.6667, and t(2) at 97.5% is 4.302653 times a standard
+    # error of 1/3, so from 1.2324 on.
+    last = to_records(levels)[-1]
+    assert (last["level"], last["n"]) == ("3", 3)
+    assert last["people"] == pytest.approx(8 / 3)
+    assert last["ci_low"] == pytest.approx(1.232449, abs=1e-6)
+    assert levels["reason"].tolist()[:2] == ["too_few", "too_few"]
+    axes = drawn(figures.reliability(new_axes(), levels, judge=HOSTILE))
+    assert [text.get_text() for text in axes.texts] == ["n = 1", "n = 1", "n = 3"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["$poor$", "2", "3"]
+    assert not any(text.get_parse_math() for text in axes.findobj(Text) if "x^" in text.get_text())
+
+
+def test_confusion_and_bias_are_drawn_on_the_axes_that_are_given() -> None:
+    axes = new_axes()
+    assert (
+        figures.confusion(axes, confusion_table(RATINGS, "gpt", axis="tone", scale=SCALES["tone"]))
+        is axes
+    )
+    said = [text.get_text() for text in drawn(axes).texts]
+    assert said.count("n = 2") == 2
+    assert "the judge says" in said
+    axes = drawn(figures.bias_levels(new_axes(), agreement_frames.biases(0.5, None), judge=HOSTILE))
+    assert {"people say 1", "n = 10", "+0.50"} <= {text.get_text() for text in axes.texts}
+    axes = drawn(figures.bias_probes(new_axes(), bias_frames.effects({}, bias_frames.CONFLICTS)))
+    assert {"+0.50 level", "0.40", "matters", "n = 40"} <= {text.get_text() for text in axes.texts}
