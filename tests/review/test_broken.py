@@ -110,7 +110,7 @@ def test_nothing_hostile_gets_through_to_the_page(few: Few) -> None:
     for run in few.runs:
         rewrite(run / "scores.jsonl", lambda row: row | {"reason": HOSTILE})
         report = run / "report.json"
-        report.write_text(report.read_text().replace("order-status-played", "<b>hostile</b>"))
+        report.write_text(report.read_text().replace("order-es-consulta", "<b>hostile</b>"))
     rewrite(few.logs, lambda row: row | {"conversation_id": f"<script>{row['conversation_id']}"})
     waivers = few.suite / "waivers.toml"
     waivers.write_text(waivers.read_text().replace('"synthetic: made', '"<script>: made'))

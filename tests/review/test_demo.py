@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +32,13 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def review(demo: DemoHistory) -> Review:
     return open_review("demo", as_of=demo.as_of, budget_usd=4.0, folder=demo.folder)
+
+
+@pytest.fixture
+def own(review: Review, demo: DemoHistory, tmp_path: Path) -> Review:
+    """The review of a copy of the suite, into which a test may write."""
+    shutil.copytree(demo.suite, tmp_path / "support")
+    return replace(review, golden=read_golden(tmp_path / "support"))
 
 
 def event(demo: DemoHistory, kind: str) -> Event:
@@ -136,10 +145,10 @@ def test_reasons_of_holdout_cases_are_not_shown(review: Review) -> None:
     assert not set(review.reasons["case_id"]) & hidden
 
 
-def test_the_checklist_is_kept_as_a_record_and_a_page(review: Review) -> None:
-    record, page = write_checklist(review, ["trend"], {"kappa": "rate <b>more</b>"}, "Ada")
+def test_the_checklist_is_kept_as_a_record_and_a_page(own: Review) -> None:
+    record, page = write_checklist(own, ["trend"], {"kappa": "rate <b>more</b>"}, "Ada")
     found = json.loads(record.read_text())
-    assert (found["as_of"], found["by"]) == (review.as_of.isoformat(), "Ada")
+    assert (found["as_of"], found["by"]) == (own.as_of.isoformat(), "Ada")
     done = {item["name"]: item["done"] for item in found["items"]}
     assert done == {name: name == "trend" for name in ITEMS}
     text = page.read_text()
@@ -147,15 +156,14 @@ def test_the_checklist_is_kept_as_a_record_and_a_page(review: Review) -> None:
     assert "<b>" not in text
     assert "SYNTHETIC" in text
     with pytest.raises(InputError, match=r"'trand' is no item.*did you mean 'trend'"):
-        write_checklist(review, ["trand"], {}, "Ada")
+        write_checklist(own, ["trand"], {}, "Ada")
     with pytest.raises(InputError, match="needs who reviewed"):
-        write_checklist(review, [], {}, " ")
+        write_checklist(own, [], {}, " ")
 
 
-def test_the_form_writes_only_when_its_button_is_pressed(review: Review) -> None:
-    form = checklist_form(review, "Grace")
-    record = review.golden.folder / "reviews" / f"{review.as_of}.json"  # type: ignore[operator]
-    record.unlink(missing_ok=True)
+def test_the_form_writes_only_when_its_button_is_pressed(own: Review, tmp_path: Path) -> None:
+    form = checklist_form(own, "Grace")
+    record = tmp_path / "support" / "reviews" / f"{own.as_of}.json"
     *rows, last = form.children
     rows[0].children[0].value = True
     assert not record.exists()
