@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from evalnb.stats.values import check_count
@@ -66,6 +67,7 @@ def mcnemar(
     return _conditional(first, second, alternative, mid=method == "mid_p")
 
 
+@lru_cache(maxsize=4096)
 def _conditional(first: int, second: int, alternative: Alternative, *, mid: bool) -> float:
     from scipy.stats import binom
 
