@@ -29,7 +29,6 @@ from evalnb.curtailing import Curtailing
 from evalnb.first_baseline import gap_since_first_baseline
 from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
 from evalnb.gate import decide, exit_code, outcome
-from evalnb.holdout import holdout_cases
 from evalnb.journal import UNFINISHED
 from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
@@ -37,7 +36,7 @@ from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.noise import aa_runs, planned_by
 from evalnb.pairwise_rule import pairs_with_baseline
 from evalnb.past_runs import past_runs
-from evalnb.phrase_rule import wording_since
+from evalnb.phrase_rule import suite_wording
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -354,7 +353,7 @@ def decided_run(
         planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
     wording = None
     if baseline is not None:
-        wording = wording_since(outputs, baseline.outputs, holdout_cases(golden))
+        wording = suite_wording(golden, outputs, baseline.outputs)
     decision = decide(
         golden,
         scores,

@@ -31,10 +31,9 @@ from evalnb.gate.red_team import unknown_rows, unsafe_rows
 from evalnb.gate.single_cases import case_rows
 from evalnb.gate.unsettled import unsettled_scores
 from evalnb.gate.waived import expired_rows, ignored_rows
-from evalnb.holdout import holdout_cases
 from evalnb.looking_back import flaky_in, flaky_rows, model_rows, trend_rows
 from evalnb.pairwise_rule import pairwise_rows
-from evalnb.phrase_rule import phrase_rows, wording_since
+from evalnb.phrase_rule import phrase_rows, suite_wording
 from evalnb.rollout import rollout_rows
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def decide(
     confirmation : fresh repeats, on both sides, of the cases that `suspect_cases` names; with it
         they alone decide whether scores fell
     history : earlier live runs, as `evalnb.past_runs.PAST` says: flaky cases and trends are noted
-    wording : how it changed since the baseline, as `evalnb.phrase_rule.wording_since` says; by
+    wording : how it changed since the baseline, as `evalnb.phrase_rule.suite_wording` says; by
         default it is looked for in `outputs`
     wordings : changes of it that the suite accepts
 
@@ -178,8 +177,7 @@ def decide(
         known: list[Row] = []
         if outputs is not None:
             known += unwaived_limit_rows(run, outputs, baseline.outputs, live=live)
-            hidden = holdout_cases(golden)
-            wording = wording or wording_since(outputs, baseline.outputs, hidden)
+            wording = wording or suite_wording(golden, outputs, baseline.outputs)
             rows += phrase_rows(wording, wordings, as_of)
         known += _against_baseline(run, known)
         rows += known
