@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evalnb.golden import read_golden
-from tests.browser import CHROMIUM, RUN_ALL, restart
+from tests.browser import RUN_ALL, restart
 from tests.commands import evalnb
 from tests.forms import HOSTILE, opened, press, write_notebook
-from tests.requirements import require
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.browser import Lab
 
 PARAMETERS = {"suite": "golden/support", "curator": "your-name", "logs": "taubench-airline"}
 
@@ -30,7 +31,6 @@ pytestmark = [
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    require(CHROMIUM, "Chromium is missing")
     project = tmp_path / "project"
     case = {"id": "hello", "input": "Hello?", "must_contain": ["hello"]}
     make_suite(project / "golden" / "shop", [case])
@@ -38,7 +38,7 @@ def project(tmp_path: Path) -> Path:
     return project
 
 
-def notebook(project: Path, **parameters: str) -> str:
+def notebook(project: Path, **parameters: str) -> Path:
     return write_notebook(project, "curate", "curate", PARAMETERS, parameters)
 
 
@@ -58,8 +58,8 @@ def staged(project: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
-    with opened(project, notebook(project, suite="golden/shop", curator="scripted-anna")) as page:
+def test_from_conversations_to_three_cases_by_keys(project: Path, lab: Lab) -> None:
+    with opened(lab, notebook(project, suite="golden/shop", curator="scripted-anna")) as page:
         page.locator(".evalnb-form").focus()
         first = item(page)
         page.keyboard.press("a")
@@ -123,7 +123,7 @@ def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
     assert all(case.id in ran.out for case in cases)
 
 
-def test_hostile_conversations_are_shown_as_text(project: Path) -> None:
+def test_hostile_conversations_are_shown_as_text(project: Path, lab: Lab) -> None:
     rows = [
         {"conversation_id": HOSTILE, "role": "user", "text": f"{HOSTILE} refund"},
         {"conversation_id": HOSTILE, "role": "assistant", "text": HOSTILE, "category": HOSTILE},
@@ -132,7 +132,7 @@ def test_hostile_conversations_are_shown_as_text(project: Path) -> None:
     path = notebook(
         project, suite="golden/shop", curator="scripted-anna", logs=str(project / "logs.jsonl")
     )
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         assert page.evaluate("window.PWNED") is None
         assert HOSTILE in page.inner_text(".evalnb-form")
         assert page.locator(".evalnb-form img, .evalnb-form script").count() == 0
