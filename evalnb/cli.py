@@ -413,13 +413,17 @@ def init(
 ) -> None:
     """Lay out a new project that runs at once: a suite, the notebooks, a workflow, a README."""
     written = evalnb.create_project(folder)
-    _say(f"{folder}: {len(written)} files")
+    _say(_printable(f"{folder}: {len(written)} files"))
+    for path in written:
+        if not path.is_relative_to(folder):
+            _say(_printable(f"  and for all of the repository {os.path.relpath(path)}"))
     _say("\n".join(f"  {line}" for line in _first_steps(folder)))
 
 
 def _first_steps(folder: Path) -> list[str]:
+    name = f"./{folder}" if str(folder).startswith("-") else str(folder)
     return [
-        *([f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []),
+        *([f"cd {shlex.quote(name)}"] if folder.resolve() != Path.cwd() else []),
         "evalnb run golden/support   # replayed, no key",
         "then README.md: five steps to your own application, cases and CI",
     ]
