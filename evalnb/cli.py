@@ -887,7 +887,7 @@ def score_logs(
     golden = evalnb.read_golden(_folder(suite))
     folder = curation.curation_folder(golden, "production", datetime.now(UTC), results)
     try:
-        read = _read_logs(logs, mapping, rate, seed, folder)
+        read = _read_logs(golden, logs, mapping, rate, seed, folder)
         scores = _scored_logs(
             golden, read, folder, mode if tier == "full" else None, concurrency, max_minutes,
             budget_usd,
@@ -914,9 +914,14 @@ def score_logs(
 
 
 def _read_logs(
-    logs: list[str], mapping: list[str] | None, rate: float, seed: int, folder: Path
+    golden: evalnb.GoldenSet,
+    logs: list[str],
+    mapping: list[str] | None,
+    rate: float,
+    seed: int,
+    folder: Path,
 ) -> pd.DataFrame:
-    """Read logs; what is damaged is kept in the folder, and said."""
+    """Read logs, all but their texts redacted; what is damaged is kept in the folder, and said."""
     if not 0 < rate <= 1:
         raise InputError(f"--rate must be above 0 and at most 1. Got {rate}.")
     given = {}
@@ -925,6 +930,7 @@ def _read_logs(
         if not (column and equals and field):
             raise InputError(f"--map must be COLUMN=FIELD. Got {pair!r}.")
         given[column] = field
+    redactor = curation.redactor_of(golden)
     with catch_warnings(record=True) as caught:
         simplefilter("always", curation.DamagedLogWarning)
         read = curation.read_logs(
@@ -933,12 +939,13 @@ def _read_logs(
             rate=rate,
             seed=seed,
             damaged=folder / "damaged_logs.jsonl",
+            redactor=redactor,
         )
     for warning in caught:
         _say(f"  warning: {_printable(str(warning.message))}", err=True)
     if read.empty:
         raise InputError("no conversation was drawn: read more of the logs, or at a higher --rate")
-    return read
+    return curation.redact_names(read, redactor)
 
 
 def _scored_logs(
@@ -1134,7 +1141,7 @@ def draft(
     golden = evalnb.read_golden(suite)
     folder = curation.curation_folder(golden, "drafts", datetime.now(UTC), results)
     try:
-        read = _read_logs(logs, mapping, rate, seed, folder)
+        read = _read_logs(golden, logs, mapping, rate, seed, folder)
         found = curation.draft_candidates(read, golden, seed=seed)
         if found.candidates.empty:
             raise InputError("nothing was drawn: the logs have neither retries nor take-overs")

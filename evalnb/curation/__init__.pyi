@@ -63,6 +63,7 @@ from .redaction.quality import redaction_quality as redaction_quality
 from .redaction.redacting import Redaction as Redaction
 from .redaction.redacting import describe_redaction as describe_redaction
 from .redaction.redacting import redact as redact
+from .redaction.redacting import redact_names as redact_names
 from .redaction.redactor import Redactor as Redactor
 from .redaction.redactor import redactor_of as redactor_of
 from .redaction.spans import Span as Span

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ from evalnb.curation.logs.damage import Damage, DamageFile, as_text
 from evalnb.curation.logs.database import query_records, shown_url
 from evalnb.curation.logs.files import LogFile, find_files, is_database
 from evalnb.curation.logs.formats import Reader, find_reader
-from evalnb.curation.logs.rows import rows_of
+from evalnb.curation.logs.rows import readable, rows_of
 from evalnb.curation.logs.scanning import Draw, Record, scan
+from evalnb.curation.logs.values import MISSHAPEN
 from evalnb.curation.lots import lot
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.curation.logs.columns import Mapped
+    from evalnb.curation.redaction.redactor import Redactor
 
 __all__ = ["DAMAGED_FILE", "read_logs"]
 
@@ -43,6 +46,7 @@ def read_logs(
     rate: float = 1.0,
     seed: int = 0,
     damaged: str | Path = DAMAGED_FILE,
+    redactor: Redactor | None = None,
 ) -> pd.DataFrame:
     """Read production logs.
 
@@ -65,6 +69,8 @@ def read_logs(
         ones in any order of files, and with a higher rate these and more
     seed : another one is another draw
     damaged : side file for what cannot be read; replaced, and gone where nothing is damaged
+    redactor : what is replaced in that file; by default without a suite's own patterns. The frame
+        is not redacted: see `redact`.
 
     Returns
     -------
@@ -100,7 +106,7 @@ def read_logs(
         columns = find_columns(_checked(found, first, name), mapping, source=name)
         if files:
             records = _scanned(files, columns, _draw(columns, values, seed, rate))
-    with DamageFile(damaged) as faults:
+    with DamageFile(damaged, redactor) as faults:
         rows = _rows(records, reader, columns, faults)
         rows = (row for row in rows if rate == 1 or _is_drawn(row, seed, rate))
         drawn = list(_once(rows, faults, name))
@@ -212,7 +218,7 @@ def _of_calls(
 ) -> Iterator[dict[str, Any]]:
     with closing(Calls()) as calls:
         for record in records:
-            found = [record] if isinstance(record, Damage) else reader.read(record)
+            found = [record] if isinstance(record, Damage) else _calls_in(record, reader)
             for one in found:
                 _keep(one, calls, faults)
         for one in reader.rest():
@@ -220,11 +226,23 @@ def _of_calls(
         yield from calls.rows()
 
 
+def _calls_in(record: Record, reader: Reader) -> Iterator[Call | Opinion | Damage]:
+    try:
+        yield from reader.read(record)
+    except MISSHAPEN as error:
+        yield Damage(record.source, f"has no form that is known: {error}", as_text(record.value))
+
+
 def _keep(found: Call | Opinion | Damage, calls: Calls, faults: DamageFile) -> None:
     if isinstance(found, Damage):
         faults.add(found)
-    else:
-        calls.add(found)
+        return
+    if isinstance(found, Call):
+        fields, problems = readable(found.fields)
+        for problem in problems:
+            faults.add(Damage(f"call {found.keys[0]}" if found.keys else "call", problem, kept=True))
+        found = replace(found, fields=fields)
+    calls.add(found)
 
 
 def _in_order(rows: list[dict[str, Any]]) -> pd.DataFrame:

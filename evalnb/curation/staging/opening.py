@@ -76,13 +76,21 @@ def pick_candidates(
     InputError
         If the logs cannot be read.
     """
+    redactor = redactor_of(golden)
     folder = place(logs) if logs != TAUBENCH else None
     if folder is not None and (folder / "candidates.jsonl").is_file():
         found = read_candidates(folder)
         n_found = count(len(found.candidates), "candidate")
-        return Picked(found.candidates, found.logs, f"candidates of {folder.name}", [f"{n_found}"])
-    read = load_taubench_airline() if folder is None else read_logs(logs, rate=rate, seed=seed)
-    redaction = redact(read, redactor_of(golden))
+        said = redact(found.logs, redactor).logs
+        named = dict(zip(found.logs["conversation_id"], said["conversation_id"], strict=True))
+        candidates = found.candidates.replace({"conversation_id": named})
+        return Picked(candidates, said, f"candidates of {folder.name}", [n_found])
+    read = (
+        load_taubench_airline()
+        if folder is None
+        else read_logs(logs, rate=rate, seed=seed, redactor=redactor)
+    )
+    redaction = redact(read, redactor)
     said = redaction.logs
     picks = [
         find_struggling(said, n=n, seed=seed),
