@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalnb.curation.candidates.picks import candidates_of
-from evalnb.curation.staging.adding import add_staged
+from evalnb.curation.staging.adding import add_staged, describe_adding
 from evalnb.curation.staging.curating import Curating
 from evalnb.curation.staging.exchange import respond_to_curator
 from evalnb.curation.staging.files import StagedFile, staged_path
@@ -19,7 +19,6 @@ from evalnb.curation.staging.items import items_to_curate
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
 from evalnb.golden import read_golden
-from tests.commands import evalnb
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
@@ -135,9 +134,46 @@ def test_what_makes_no_case_is_said_by_field_and_loses_nothing(
     assert (answer["seq"], answer["state"]["item"]["id"]) == (7, item)
     assert field in {problem["field"] for problem in answer["problems"]}
     assert any(said in problem["message"] for problem in answer["problems"])
+    assert answer["error"] == "the case was not accepted"
     again = curating(golden)
     assert again.edits["note"] == "kept"
     assert again.progress.n_accepted == 0
+
+
+def test_a_language_that_the_log_does_not_name_is_told_from_the_texts(golden: GoldenSet) -> None:
+    said = ["Wo ist mein Paket? Ich warte schon eine Woche.", "Das weiß ich nicht."]
+    talk = LOGS.build(
+        {"conversation_id": "c", "turn": turn, "role": role, "text": text}
+        for turn, (role, text) in enumerate(zip(("user", "assistant"), said, strict=True), 1)
+    )
+    picks = candidates_of("uniform", [{"conversation_id": "c", "reason": "drawn"}])
+    (item,) = items_to_curate(golden, picks, talk)
+    session = Curating([item], staged_path(golden, "scripted-anna"), clock=Clock())
+    assert session.shown()["about"] == ["de"]
+    assert session.accept(KEYWORDS).language == "de"
+
+
+def test_what_was_said_before_the_user_is_no_history_and_a_name_acts_not_unseen(
+    golden: GoldenSet,
+) -> None:
+    said = [("assistant", "Hello!"), ("user", "Hi."), ("assistant", "Yes?"), ("user", "A refund.")]
+    name = "../../x\u202e\n\x1b[31m"
+    talk = LOGS.build(
+        {"conversation_id": name, "turn": turn, "role": role, "text": text}
+        for turn, (role, text) in enumerate(said, 1)
+    )
+    picks = candidates_of("uniform", [{"conversation_id": name, "reason": "drawn"}])
+    (item,) = items_to_curate(golden, picks, talk)
+    session = Curating([item], staged_path(golden, "scripted-anna"), clock=Clock())
+    case = session.accept({**KEYWORDS, "ends_with": "2", "input": "A refund."})
+    assert case.conversation() == [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "user", "content": "A refund."},
+    ]
+    assert case.source == (
+        "production log: conversation ../../x\ufffd \ufffd[31m, picked by uniform, redacted"
+    )
 
 
 def test_a_rejection_needs_a_reason(golden: GoldenSet) -> None:
@@ -246,18 +282,29 @@ def test_staged_cases_are_added_once(golden: GoldenSet) -> None:
     session.accept(KEYWORDS)
     session.undo()
     assert golden.folder is not None
-    suite, project = str(golden.folder), golden.folder.parent
-    done = evalnb("golden", "add", suite, "--from", session.path, folder=project)
-    assert done.code == 0, done.error
-    assert done.out.startswith("2 cases added, 0 there already, 0 refused\n")
-    assert f"added {first.id}" in done.out
-    assert "nearly what `" not in done.out.splitlines()[1]
+    done = add_staged(golden, session.path)
+    assert describe_adding(done)[:2] == [
+        "2 cases added, 0 there already, 0 refused",
+        f"  added {first.id}",
+    ]
     added = read_golden(golden.folder)
     assert [case.id for case in added][:2] == ["hello", first.id]
     assert added[first.id] == first
-    again = evalnb("golden", "add", suite, "--from", session.path, folder=project)
-    assert again.out == "0 cases added, 2 there already, 0 refused\n"
-    assert evalnb("check", suite, folder=project).code == 0
+    again = add_staged(added, session.path)
+    assert describe_adding(again) == ["0 cases added, 2 there already, 0 refused"]
+
+
+def test_what_others_added_meanwhile_stays(golden: GoldenSet) -> None:
+    session = curating(golden)
+    first = session.accept(KEYWORDS)
+    assert golden.folder is not None
+    other = {"id": "other", "input": "Do you ship to Malta?", "must_contain": ["Malta"]}
+    with (golden.folder / "cases.jsonl").open("a") as file:
+        file.write(json.dumps(other) + "\n")
+    assert [case.id for case in golden] == ["hello"]
+    done = add_staged(golden, session.path)
+    assert [case.id for case in done.golden] == ["hello", "other", first.id]
+    assert [case.id for case in read_golden(golden.folder)] == ["hello", "other", first.id]
 
 
 def test_what_is_wrong_is_refused_by_line_and_the_rest_is_added(
@@ -273,13 +320,12 @@ def test_what_is_wrong_is_refused_by_line_and_the_rest_is_added(
     ]
     path = tmp_path / "cases.jsonl"
     path.write_text("".join(f"{json.dumps(case)}\n" for case in cases))
-    done = evalnb("golden", "add", golden.folder or "", "--from", path, folder=tmp_path)
-    assert done.code == 2
-    assert done.out.startswith("2 cases added, 0 there already, 4 refused\n")
-    assert "added near (nearly what `hello` says)" in done.out
+    said_of_all = describe_adding(add_staged(golden, path))
+    assert said_of_all[0] == "2 cases added, 0 there already, 4 refused"
+    assert "  added near (nearly what `hello` says)" in said_of_all
     for number, said in ((2, "is the id of another case"), (3, "asks what case `hello` asks"),
                          (4, "is no known field"), (5, "states no expectation")):  # fmt: skip
-        (line,) = (line for line in done.out.splitlines() if f"cases.jsonl:{number}:" in line)
+        (line,) = (line for line in said_of_all if f"cases.jsonl:{number}:" in line)
         assert said in line
     assert golden.folder is not None
     assert [case.id for case in read_golden(golden.folder)] == ["hello", "new", "near"]
