@@ -943,6 +943,8 @@ def _read_logs(
         )
     for warning in caught:
         _say(f"  warning: {_printable(str(warning.message))}", err=True)
+    if logs == [curation.TAUBENCH]:
+        _say(curation.TAUBENCH_NOTE)
     if read.empty:
         raise InputError("no conversation was drawn: read more of the logs, or at a higher --rate")
     return curation.redact_names(read, redactor)
@@ -1154,6 +1156,7 @@ def draft(
     for line in [*curation.describe_drafts(found), *curation.describe_redaction(redaction)]:
         _say(_printable(line))
     _say(f"  {shown_from_here(path)}, logs.jsonl")
+    _say(f'  To curate, open notebooks/curate.ipynb with logs = "{shown_from_here(folder)}"')
 
 
 @local_app.command()

@@ -88,7 +88,10 @@ from .staging.exchange import curating_state as curating_state
 from .staging.exchange import respond_to_curator as respond_to_curator
 from .staging.items import CurationItem as CurationItem
 from .staging.items import items_to_curate as items_to_curate
+from .staging.opening import TAUBENCH as TAUBENCH
+from .staging.opening import TAUBENCH_NOTE as TAUBENCH_NOTE
 from .staging.opening import describe_curating as describe_curating
+from .staging.opening import describe_gaps as describe_gaps
 from .staging.opening import open_curating as open_curating
 from .staging.opening import pick_candidates as pick_candidates
 from .text_distance import text_distance as text_distance

@@ -11,7 +11,13 @@ from evalnb.curation.logs.calls import Call, Opinion
 from evalnb.curation.logs.columns import snake
 from evalnb.curation.logs.damage import Damage, as_text
 from evalnb.curation.logs.messages import messages_of, parsed
-from evalnb.curation.logs.values import MISSHAPEN, UnreadableError, read_feedback, read_number, read_time
+from evalnb.curation.logs.values import (
+    MISSHAPEN,
+    UnreadableError,
+    read_feedback,
+    read_number,
+    read_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

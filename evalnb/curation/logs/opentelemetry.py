@@ -8,7 +8,13 @@ from evalnb.curation.logs.calls import Call, Opinion
 from evalnb.curation.logs.damage import Damage, as_text
 from evalnb.curation.logs.langfuse import USERS
 from evalnb.curation.logs.messages import Message, messages_of, parsed
-from evalnb.curation.logs.values import MISSHAPEN, UnreadableError, read_count, read_feedback, read_time
+from evalnb.curation.logs.values import (
+    MISSHAPEN,
+    UnreadableError,
+    read_count,
+    read_feedback,
+    read_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

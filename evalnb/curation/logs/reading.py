@@ -19,6 +19,7 @@ from evalnb.curation.logs.rows import readable, rows_of
 from evalnb.curation.logs.scanning import Draw, Record, scan
 from evalnb.curation.logs.values import MISSHAPEN
 from evalnb.curation.lots import lot
+from evalnb.datasets.taubench import TAUBENCH, load_taubench_airline
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
 
@@ -60,7 +61,7 @@ def read_logs(
     ----------
     source : JSON Lines, JSON, CSV, TSV or Parquet: a file, a pattern such as "logs/*.jsonl.gz", a
         folder, or several of these, here or at URLs that fsspec knows; or a database's URL as
-        SQLAlchemy reads it
+        SQLAlchemy reads it; or "taubench-airline", the conversations of `load_taubench_airline`
     mapping : column of the logs frame, or `input`, `output` or `messages`, to the field of the log,
         with dots where it is inside another; a `Column` says what its values mean, too. What has a
         usual name need not be mapped.
@@ -97,6 +98,8 @@ def read_logs(
     """
     if not 0 < rate <= 1:
         raise ValueError(f"`rate` must be above 0 and at most 1. Got {rate!r}.")
+    if source == TAUBENCH:
+        return _public(rate, seed)
     name, files, first, records = _opened(source, query)
     values = [record.value for record in first if isinstance(record, Record)]
     reader = None if mapping else find_reader(values)
@@ -117,6 +120,13 @@ def read_logs(
             )
     faults.tell(name)
     return _in_order(drawn)
+
+
+def _public(rate: float, seed: int) -> pd.DataFrame:
+    logs = load_taubench_airline().sort_values(["conversation_id", "turn"])
+    names = logs["conversation_id"]
+    drawn = {name for name in names.unique() if rate == 1 or lot(seed, "uniform", name) < rate}
+    return logs[names.isin(drawn)].reset_index(drop=True)
 
 
 def _opened(
@@ -240,7 +250,9 @@ def _keep(found: Call | Opinion | Damage, calls: Calls, faults: DamageFile) -> N
     if isinstance(found, Call):
         fields, problems = readable(found.fields)
         for problem in problems:
-            faults.add(Damage(f"call {found.keys[0]}" if found.keys else "call", problem, kept=True))
+            faults.add(
+                Damage(f"call {found.keys[0]}" if found.keys else "call", problem, kept=True)
+            )
         found = replace(found, fields=fields)
     calls.add(found)
 

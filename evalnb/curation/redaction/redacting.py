@@ -180,7 +180,9 @@ def _names_redacted(
     return named, rows
 
 
-def _values_redacted(column: pd.Series, redactor: Redactor) -> dict[str, tuple[str, list[Replaced]]]:
+def _values_redacted(
+    column: pd.Series, redactor: Redactor
+) -> dict[str, tuple[str, list[Replaced]]]:
     """Return value to what it becomes and what was replaced in it, of those that change."""
     changed = {}
     for value in column.dropna().unique():

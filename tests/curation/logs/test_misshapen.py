@@ -51,7 +51,10 @@ SPAN = {"name": "chat m", "traceId": "t1", "spanId": "s1", "attributes": ATTRIBU
 TELEMETRY = {"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}
 CONVERSATION = {
     "conversation_id": "c1",
-    "messages": [*SAID, {"role": "bot", "content": None, "tool_calls": [{"function": {"name": "f"}}]}],
+    "messages": [
+        *SAID,
+        {"role": "bot", "content": None, "tool_calls": [{"function": {"name": "f"}}]},
+    ],
     "feedback": 1,
 }
 MESSAGE = {"conversation_id": "c1", "turn": 1, "role": "user", "text": "Where is it?", "at": 0}

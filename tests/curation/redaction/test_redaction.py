@@ -143,8 +143,8 @@ def test_what_stands_beside_the_texts_is_redacted_too() -> None:
     assert set(found.logs["queue"]) == {"<EMAIL_1>"}
     assert set(found.replaced["column"]) == {"conversation_id", "category", "model", "queue"}
     of_ada = found.replaced[found.replaced["conversation_id"].eq(ada)]
-    assert of_ada[["turn", "column"]].values.tolist() == [
-        [1, "conversation_id"], [1, "category"], [1, "model"], [1, "queue"]
+    assert list(zip(of_ada["turn"], of_ada["column"], strict=True)) == [
+        (1, "conversation_id"), (1, "category"), (1, "model"), (1, "queue")
     ]  # fmt: skip
     assert_frame_equal(redact_names(found.logs), found.logs)
     assert_frame_equal(redact_names(logs)[["conversation_id"]], found.logs[["conversation_id"]])

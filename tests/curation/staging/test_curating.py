@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evalnb.cases import Case
 from evalnb.curation.candidates.picks import candidates_of
 from evalnb.curation.staging.adding import add_staged, describe_adding
 from evalnb.curation.staging.curating import Curating
 from evalnb.curation.staging.exchange import respond_to_curator
 from evalnb.curation.staging.files import StagedFile, staged_path
 from evalnb.curation.staging.items import items_to_curate
+from evalnb.curation.staging.opening import Picked, describe_gaps
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
-from evalnb.golden import read_golden
+from evalnb.golden import GoldenSet, read_golden
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evalnb.curation.staging.items import CurationItem
-    from evalnb.golden import GoldenSet
 
 CASE = {"id": "hello", "input": "Where is my parcel?", "must_contain": ["parcel"]}
+GOLDEN = GoldenSet((Case(**CASE),))
 KEYWORDS = {"expected_keywords": "refund\n\n refund \nfive days"}
 
 
@@ -56,9 +60,10 @@ def golden(tmp_path: Path) -> GoldenSet:
     return make_suite(tmp_path / "shop", [CASE])
 
 
-def items_of(golden: GoldenSet, n: int = 4) -> list[CurationItem]:
+@cache
+def items_of(cases: GoldenSet = GOLDEN, n: int = 4) -> list[CurationItem]:
     picks = [{"conversation_id": f"c-{k}", "reason": "asked twice"} for k in range(n)]
-    return items_to_curate(golden, candidates_of("struggling", picks), logs(n), source="the log")
+    return items_to_curate(cases, candidates_of("struggling", picks), logs(n), source="the log")
 
 
 class Clock:
@@ -71,7 +76,7 @@ class Clock:
 
 
 def curating(golden: GoldenSet, n: int = 4) -> Curating:
-    return Curating(items_of(golden, n), staged_path(golden, "scripted-anna"), clock=Clock())
+    return Curating(items_of(n=n), staged_path(golden, "scripted-anna"), clock=Clock())
 
 
 def lines(golden: GoldenSet) -> list[dict[str, Any]]:
@@ -192,7 +197,7 @@ def test_a_field_that_nobody_knows_is_refused(golden: GoldenSet) -> None:
 
 
 def test_nobody_curates_under_the_placeholder(golden: GoldenSet) -> None:
-    session = Curating(items_of(golden), staged_path(golden, "your-name"))
+    session = Curating(items_of(), staged_path(golden, "your-name"))
     assert session.is_anonymous
     with pytest.raises(InputError, match="say who curates"):
         session.skip()
@@ -216,7 +221,8 @@ def test_the_nearest_case_and_words_of_good_answers_are_shown(golden: GoldenSet)
 
 def test_what_a_holdout_case_says_is_not_shown(tmp_path: Path) -> None:
     golden = make_suite(tmp_path / "shop", [{**CASE, "split": "holdout"}])
-    shown = curating(golden).shown()
+    items = items_of.__wrapped__(golden)
+    shown = Curating(items, staged_path(golden, "scripted-anna")).shown()
     assert shown["nearest"]["case_id"] == "hello"
     assert "parcel" not in str(shown["nearest"])
     assert "a holdout case" in shown["nearest"]["text"]
@@ -329,6 +335,17 @@ def test_what_is_wrong_is_refused_by_line_and_the_rest_is_added(
         assert said in line
     assert golden.folder is not None
     assert [case.id for case in read_golden(golden.folder)] == ["hello", "new", "near"]
+
+
+def test_gaps_are_said_of_traffic_and_not_of_what_was_picked(golden: GoldenSet) -> None:
+    picks = candidates_of("uniform", [{"conversation_id": "c-0", "reason": "drawn"}])
+    traffic = Picked(picks, logs(4), "the log", [])
+    said = describe_gaps(golden, traffic)
+    assert said[0].endswith("n = 4) are far from every golden case")
+    assert any(line.startswith("  missing: ") for line in said)
+    assert [line.partition(":")[0] for line in said[-2:]] == ["category", "language"]
+    (said_of_picked,) = describe_gaps(golden, replace(traffic, is_traffic=False))
+    assert "they do not say" in said_of_picked
 
 
 def test_a_file_that_is_not_there_or_torn_adds_nothing(golden: GoldenSet, tmp_path: Path) -> None:
