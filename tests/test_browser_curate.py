@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from evalnb.curation import open_curating, pick_candidates, respond_to_curator
 from evalnb.golden import read_golden
 from tests.browser import CHROMIUM, RUN_ALL, restart
 from tests.commands import evalnb
-from tests.forms import HOSTILE, opened, press, write_notebook
+from tests.forms import HOSTILE, kernel_stopped, next_item, opened, press, write_notebook
 from tests.requirements import require
 from tests.suites import make_suite
 
@@ -58,6 +59,13 @@ def staged(project: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def in_another_form(project: Path, message: dict[str, Any]) -> None:
+    """Do something in a second form on the curator's file."""
+    golden = read_golden(project / "golden" / "shop")
+    curating = open_curating(golden, "scripted-anna", pick_candidates(golden))
+    assert not respond_to_curator(curating, message)["is_stale"]
+
+
 def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
     with opened(project, notebook(project, suite="golden/shop", curator="scripted-anna")) as page:
         page.locator(".evalnb-form").focus()
@@ -65,6 +73,7 @@ def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
         page.keyboard.press("a")
         page.wait_for_selector(".evalnb-form[data-state=error]")
         assert "Write a keyword to expect" in page.inner_text(".evalnb-form")
+        assert "jsonl" not in page.inner_text(".evalnb-status")
         assert page.evaluate("document.activeElement.dataset.field") == "expected_keywords"
         page.keyboard.type("reservation\n")
         page.keyboard.press("Escape")
@@ -77,7 +86,14 @@ def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
         page.keyboard.type("not ours")
         third = press(page, "Enter")
         assert staged(project)[-1]["reason"] == "not ours"
-        assert press(page, "u") == second
+        with kernel_stopped(page, project / "process"):
+            page.keyboard.press("u")
+            page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
+            assert "busy or gone" in page.inner_text(".evalnb-status")
+            page.keyboard.press("u")
+        assert next_item(page, third) == second
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert [line["action"] for line in staged(project)].count("undo") == 1
         assert len({first, second, third}) == 3
 
         write(page, "k", "flight\nairport")
@@ -87,7 +103,26 @@ def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
         assert item(page) == second
         assert page.input_value("[data-field=expected_keywords]").split() == ["flight", "airport"]
         page.locator(".evalnb-form").focus()
-        assert press(page, "a") == third
+        with kernel_stopped(page, project / "process"):
+            page.keyboard.press("a")
+            page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
+            assert item(page) == second
+            page.keyboard.press("a")
+        assert next_item(page, second) == third
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert [line["action"] for line in staged(project)].count("accept") == 2
+
+        in_another_form(project, {"act": "skip", "item": third})
+        page.keyboard.press("r")
+        page.keyboard.type("meant for the third")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".evalnb-form[data-state=held]")
+        assert "Enter goes on with it" in page.inner_text(".evalnb-status")
+        page.keyboard.press("a")
+        assert [line["action"] for line in staged(project)][-1] == "skip"
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert press(page, "u") == third
 
         restart(page)
         page.locator(".evalnb-form").focus()
