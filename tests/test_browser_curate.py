@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evalnb.curation import open_curating, pick_candidates, respond_to_curator
+from evalnb.curation.staging.files import append_staged
+from evalnb.curation.staging.items import CurationItem
+from evalnb.datasets.taubench import load_taubench_airline
 from evalnb.golden import read_golden
 from tests.browser import CHROMIUM, RUN_ALL, restart
 from tests.commands import evalnb
@@ -59,11 +61,13 @@ def staged(project: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def in_another_form(project: Path, message: dict[str, Any]) -> None:
-    """Do something in a second form on the curator's file."""
-    golden = read_golden(project / "golden" / "shop")
-    curating = open_curating(golden, "scripted-anna", pick_candidates(golden))
-    assert not respond_to_curator(curating, message)["is_stale"]
+def skip_elsewhere(project: Path, item_id: str) -> None:
+    """Skip a conversation as a second form on the curator's file does."""
+    names = load_taubench_airline()["conversation_id"].unique()
+    (name,) = (name for name in names if CurationItem(name, "", "", ()).id == item_id)
+    record = {"conversation_id": name, "curator": "scripted-anna", "action": "skip"}
+    path = project / "golden" / "shop" / "staged" / "scripted-anna.jsonl"
+    append_staged(path, {**record, "at": "2026-12-03T09:00:00.000+00:00"})
 
 
 def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
@@ -112,7 +116,7 @@ def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
         page.wait_for_selector(".evalnb-form[data-state=ready]")
         assert [line["action"] for line in staged(project)].count("accept") == 2
 
-        in_another_form(project, {"act": "skip", "item": third})
+        skip_elsewhere(project, third)
         page.keyboard.press("r")
         page.keyboard.type("meant for the third")
         page.keyboard.press("Enter")

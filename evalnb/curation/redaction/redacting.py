@@ -84,6 +84,7 @@ def redact(logs: pd.DataFrame, redactor: Redactor | None = None) -> Redaction:
     named, rows = _names_redacted(logs, redactor)
     logs = LOGS.check(named)
     columns: dict[str, list[Any]] = {name: logs[name].tolist() for name in _TEXTS}
+    turns = logs["turn"].tolist()
     kinds: list[list[str]] = [[] for _ in range(len(logs))]
     for conversation, numbers in _conversations(logs):
         said = [columns[name][n] for n in numbers for name in _TEXTS]
@@ -95,7 +96,7 @@ def redact(logs: pd.DataFrame, redactor: Redactor | None = None) -> Redaction:
                     continue
                 columns[name][number], found = redactor.redact(text, placeholders)
                 kinds[number] += [one.span.kind for one in found]
-                place = {"conversation_id": conversation, "turn": logs["turn"].iloc[number]}
+                place = {"conversation_id": conversation, "turn": turns[number]}
                 rows += [{**place, "column": name, **_row(one)} for one in found]
     redacted = logs.assign(
         **{name: pd.Series(values, dtype="string") for name, values in columns.items()},
