@@ -891,7 +891,7 @@ def score_logs(
     golden = evalnb.read_golden(_folder(suite))
     folder = curation.curation_folder(golden, "production", datetime.now(UTC), results)
     try:
-        read = _read_logs(logs, mapping, rate, seed, folder)
+        read = _read_logs(golden, logs, mapping, rate, seed, folder)
         scores = _scored_logs(
             golden, read, folder, mode if tier == "full" else None, concurrency, max_minutes,
             budget_usd,
@@ -918,9 +918,14 @@ def score_logs(
 
 
 def _read_logs(
-    logs: list[str], mapping: list[str] | None, rate: float, seed: int, folder: Path
+    golden: evalnb.GoldenSet,
+    logs: list[str],
+    mapping: list[str] | None,
+    rate: float,
+    seed: int,
+    folder: Path,
 ) -> pd.DataFrame:
-    """Read logs; what is damaged is kept in the folder, and said."""
+    """Read logs, all but their texts redacted; what is damaged is kept in the folder, and said."""
     if not 0 < rate <= 1:
         raise InputError(f"--rate must be above 0 and at most 1. Got {rate}.")
     given = {}
@@ -929,6 +934,7 @@ def _read_logs(
         if not (column and equals and field):
             raise InputError(f"--map must be COLUMN=FIELD. Got {pair!r}.")
         given[column] = field
+    redactor = curation.redactor_of(golden)
     with catch_warnings(record=True) as caught:
         simplefilter("always", curation.DamagedLogWarning)
         read = curation.read_logs(
@@ -937,12 +943,15 @@ def _read_logs(
             rate=rate,
             seed=seed,
             damaged=folder / "damaged_logs.jsonl",
+            redactor=redactor,
         )
     for warning in caught:
         _say(f"  warning: {_printable(str(warning.message))}", err=True)
+    if logs == [curation.TAUBENCH]:
+        _say(curation.TAUBENCH_NOTE)
     if read.empty:
         raise InputError("no conversation was drawn: read more of the logs, or at a higher --rate")
-    return read
+    return curation.redact_names(read, redactor)
 
 
 def _scored_logs(
@@ -1138,7 +1147,7 @@ def draft(
     golden = evalnb.read_golden(suite)
     folder = curation.curation_folder(golden, "drafts", datetime.now(UTC), results)
     try:
-        read = _read_logs(logs, mapping, rate, seed, folder)
+        read = _read_logs(golden, logs, mapping, rate, seed, folder)
         found = curation.draft_candidates(read, golden, seed=seed)
         if found.candidates.empty:
             raise InputError("nothing was drawn: the logs have neither retries nor take-overs")
@@ -1151,6 +1160,7 @@ def draft(
     for line in [*curation.describe_drafts(found), *curation.describe_redaction(redaction)]:
         _say(_printable(line))
     _say(f"  {shown_from_here(path)}, logs.jsonl")
+    _say(f'  To curate, open notebooks/curate.ipynb with logs = "{shown_from_here(folder)}"')
 
 
 @local_app.command()
