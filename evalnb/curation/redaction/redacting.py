@@ -164,12 +164,9 @@ def _names_redacted(
     found = {name: values for name, values in redacted.items() if values}
     if not found:
         return logs, []
-    named = logs.assign(
-        **{
-            name: logs[name].map(lambda value, of=values: of[value][0] if value in of else value)
-            for name, values in found.items()
-        }
-    )
+    named = logs.copy()
+    for name, values in found.items():
+        named[name] = logs[name].replace({value: text for value, (text, _) in values.items()})
     rows = []
     for name, values in found.items():
         there = pd.DataFrame({"new": named[_ID], "turn": logs["turn"], "old": logs[name]})
