@@ -256,7 +256,7 @@ def test_shards_under_other_settings_are_refused(
     [("system_fingerprint", "0123"), ("mode", "live"), ("tier", "full"), ("repeats", 2)],
 )
 def test_a_shard_of_another_kind_of_run_is_refused(
-    name: str, value: object, three: tuple[GoldenSet, list[Path]], tmp_path: Path
+    name: str, value: Any, three: tuple[GoldenSet, list[Path]], tmp_path: Path
 ) -> None:
     golden, (first, second, third) = three
     other = rewritten(golden, third, tmp_path / "other", **{name: value})
