@@ -25,6 +25,7 @@ from typer.core import TyperGroup
 
 import evalnb
 from evalnb import curation
+from evalnb.demo.texts import SYNTHETIC
 from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.places import place, shown_from_here
 
@@ -403,6 +404,23 @@ def certify(
             _say(_printable(line))
         path = evalnb.write_certificate(golden, certificate)
     _say(f"review and commit {shown_from_here(path)}")
+
+
+@app.command()
+def demo_history(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where it goes; made if missing, else empty.")
+    ],
+    as_of: AsOf = None,
+) -> None:
+    """Make six months of synthetic nightly runs, to try monthly_review.ipynb on."""
+    demo = evalnb.make_demo_history(folder, _day(as_of))
+    _say(f"{SYNTHETIC}\n{folder}: what was planted")
+    for event in demo.events:
+        _say(f"  {event.kind}: {event.first} to {event.last}, {len(event.cases)} cases")
+    _say(
+        f"Look at it: papermill notebooks/monthly_review.ipynb out.ipynb -k python3 -r suite {demo.suite}"
+    )
 
 
 @app.command()

@@ -56,6 +56,7 @@ HISTORY = FrameSchema(
         "judge_cost_usd": "Float64",
         "input_tokens": "Int64",
         "output_tokens": "Int64",
+        "synthetic": "string",
     },
     key=("run_id", "scorer"),
 )
@@ -65,7 +66,8 @@ HISTORY = FrameSchema(
 should have one. Rows of one scorer may be compared where `series` is the same: it changes with the
 golden version, the tier, the suite's own scorers, and the judge's fingerprint or answering model; for
 `(case)` `judge_fingerprint` is that of the judges that count. What follows `n_missing` is of the
-run as a whole and the same in all its rows; `override` is the reason of one.
+run as a whole and the same in all its rows; `override` is the reason of one, `synthetic` says of a run
+that nobody ran how it was made.
 """
 
 CASE_HISTORY = FrameSchema(
@@ -85,15 +87,14 @@ many of its repeats were scored and passed. Cases without a value in a run have 
 
 _MOST_NAMED = 50
 _WHOLE = (
-    *(
-        *MANIFEST_TEXTS,
-        "tier",
-        "outcome",
-        "cost_usd",
-        "judge_cost_usd",
-        "input_tokens",
-        "output_tokens",
-    ),
+    *MANIFEST_TEXTS,
+    "tier",
+    "outcome",
+    "cost_usd",
+    "judge_cost_usd",
+    "input_tokens",
+    "output_tokens",
+    "synthetic",
 )
 
 
