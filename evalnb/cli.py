@@ -431,13 +431,17 @@ def init(
 ) -> None:
     """Lay out a new project that runs at once: a suite, the notebooks, a workflow, a README."""
     written = evalnb.create_project(folder)
-    _say(f"{folder}: {len(written)} files")
+    _say(_printable(f"{folder}: {len(written)} files"))
+    for path in written:
+        if not path.is_relative_to(folder):
+            _say(_printable(f"  and for all of the repository {os.path.relpath(path)}"))
     _say("\n".join(f"  {line}" for line in _first_steps(folder)))
 
 
 def _first_steps(folder: Path) -> list[str]:
+    name = f"./{folder}" if str(folder).startswith("-") else str(folder)
     return [
-        *([f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []),
+        *([f"cd {shlex.quote(name)}"] if folder.resolve() != Path.cwd() else []),
         "evalnb run golden/support   # replayed, no key",
         "then README.md: five steps to your own application, cases and CI",
     ]
@@ -905,7 +909,7 @@ def score_logs(
     golden = evalnb.read_golden(_folder(suite))
     folder = curation.curation_folder(golden, "production", datetime.now(UTC), results)
     try:
-        read = _read_logs(logs, mapping, rate, seed, folder)
+        read = _read_logs(golden, logs, mapping, rate, seed, folder)
         scores = _scored_logs(
             golden, read, folder, mode if tier == "full" else None, concurrency, max_minutes,
             budget_usd,
@@ -932,9 +936,14 @@ def score_logs(
 
 
 def _read_logs(
-    logs: list[str], mapping: list[str] | None, rate: float, seed: int, folder: Path
+    golden: evalnb.GoldenSet,
+    logs: list[str],
+    mapping: list[str] | None,
+    rate: float,
+    seed: int,
+    folder: Path,
 ) -> pd.DataFrame:
-    """Read logs; what is damaged is kept in the folder, and said."""
+    """Read logs, all but their texts redacted; what is damaged is kept in the folder, and said."""
     if not 0 < rate <= 1:
         raise InputError(f"--rate must be above 0 and at most 1. Got {rate}.")
     given = {}
@@ -943,6 +952,7 @@ def _read_logs(
         if not (column and equals and field):
             raise InputError(f"--map must be COLUMN=FIELD. Got {pair!r}.")
         given[column] = field
+    redactor = curation.redactor_of(golden)
     with catch_warnings(record=True) as caught:
         simplefilter("always", curation.DamagedLogWarning)
         read = curation.read_logs(
@@ -951,12 +961,15 @@ def _read_logs(
             rate=rate,
             seed=seed,
             damaged=folder / "damaged_logs.jsonl",
+            redactor=redactor,
         )
     for warning in caught:
         _say(f"  warning: {_printable(str(warning.message))}", err=True)
+    if logs == [curation.TAUBENCH]:
+        _say(curation.TAUBENCH_NOTE)
     if read.empty:
         raise InputError("no conversation was drawn: read more of the logs, or at a higher --rate")
-    return read
+    return curation.redact_names(read, redactor)
 
 
 def _scored_logs(
@@ -1152,7 +1165,7 @@ def draft(
     golden = evalnb.read_golden(suite)
     folder = curation.curation_folder(golden, "drafts", datetime.now(UTC), results)
     try:
-        read = _read_logs(logs, mapping, rate, seed, folder)
+        read = _read_logs(golden, logs, mapping, rate, seed, folder)
         found = curation.draft_candidates(read, golden, seed=seed)
         if found.candidates.empty:
             raise InputError("nothing was drawn: the logs have neither retries nor take-overs")
@@ -1165,6 +1178,7 @@ def draft(
     for line in [*curation.describe_drafts(found), *curation.describe_redaction(redaction)]:
         _say(_printable(line))
     _say(f"  {shown_from_here(path)}, logs.jsonl")
+    _say(f'  To curate, open notebooks/curate.ipynb with logs = "{shown_from_here(folder)}"')
 
 
 @local_app.command()

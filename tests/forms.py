@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +16,20 @@ if TYPE_CHECKING:
 
     from tests.browser import Lab
 
-__all__ = ["HOSTILE", "next_item", "opened", "press", "ready", "write_notebook"]
+__all__ = [
+    "HOSTILE",
+    "kernel_stopped",
+    "next_item",
+    "opened",
+    "press",
+    "ready",
+    "write_notebook",
+]
 
 HOSTILE = "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> **b** $x$"
+
+
+_PROCESS = "import os, pathlib; pathlib.Path({path!r}).write_text(str(os.getpid()))"
 
 
 def write_notebook(
@@ -67,3 +80,22 @@ def press(page: Any, *keys: str) -> str:
     for key in keys:
         page.keyboard.press(key)
     return next_item(page, before)
+
+
+@contextmanager
+def kernel_stopped(page: Any, file: Path) -> Iterator[None]:
+    """Stop the notebook's kernel for a while, as a long cell does.
+
+    Stopped as a whole: while a mere cell runs, JupyterLab may hand on what a widget says.
+    """
+    page.evaluate(
+        """async code => { await window.jupyterapp.shell.currentWidget.sessionContext.session
+            .kernel.requestExecute({code}).done; }""",
+        _PROCESS.format(path=str(file)),
+    )
+    process = int(file.read_text())
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)

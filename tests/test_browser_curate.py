@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from evalnb.curation.staging.files import append_staged
+from evalnb.curation.staging.items import CurationItem
+from evalnb.datasets.taubench import load_taubench_airline
 from evalnb.golden import read_golden
 from tests.browser import RUN_ALL, restart
 from tests.commands import evalnb
-from tests.forms import HOSTILE, opened, press, write_notebook
+from tests.forms import HOSTILE, kernel_stopped, next_item, opened, press, write_notebook
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
@@ -58,6 +61,15 @@ def staged(project: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def skip_elsewhere(project: Path, item_id: str) -> None:
+    """Skip a conversation as a second form on the curator's file does."""
+    names = load_taubench_airline()["conversation_id"].unique()
+    (name,) = (name for name in names if CurationItem(name, "", "", ()).id == item_id)
+    record = {"conversation_id": name, "curator": "scripted-anna", "action": "skip"}
+    path = project / "golden" / "shop" / "staged" / "scripted-anna.jsonl"
+    append_staged(path, {**record, "at": "2026-12-03T09:00:00.000+00:00"})
+
+
 def test_from_conversations_to_three_cases_by_keys(project: Path, lab: Lab) -> None:
     with opened(lab, notebook(project, suite="golden/shop", curator="scripted-anna")) as page:
         page.locator(".evalnb-form").focus()
@@ -65,6 +77,7 @@ def test_from_conversations_to_three_cases_by_keys(project: Path, lab: Lab) -> N
         page.keyboard.press("a")
         page.wait_for_selector(".evalnb-form[data-state=error]")
         assert "Write a keyword to expect" in page.inner_text(".evalnb-form")
+        assert "jsonl" not in page.inner_text(".evalnb-status")
         assert page.evaluate("document.activeElement.dataset.field") == "expected_keywords"
         page.keyboard.type("reservation\n")
         page.keyboard.press("Escape")
@@ -77,7 +90,14 @@ def test_from_conversations_to_three_cases_by_keys(project: Path, lab: Lab) -> N
         page.keyboard.type("not ours")
         third = press(page, "Enter")
         assert staged(project)[-1]["reason"] == "not ours"
-        assert press(page, "u") == second
+        with kernel_stopped(page, project / "process"):
+            page.keyboard.press("u")
+            page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
+            assert "busy or gone" in page.inner_text(".evalnb-status")
+            page.keyboard.press("u")
+        assert next_item(page, third) == second
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert [line["action"] for line in staged(project)].count("undo") == 1
         assert len({first, second, third}) == 3
 
         write(page, "k", "flight\nairport")
@@ -87,7 +107,26 @@ def test_from_conversations_to_three_cases_by_keys(project: Path, lab: Lab) -> N
         assert item(page) == second
         assert page.input_value("[data-field=expected_keywords]").split() == ["flight", "airport"]
         page.locator(".evalnb-form").focus()
-        assert press(page, "a") == third
+        with kernel_stopped(page, project / "process"):
+            page.keyboard.press("a")
+            page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
+            assert item(page) == second
+            page.keyboard.press("a")
+        assert next_item(page, second) == third
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert [line["action"] for line in staged(project)].count("accept") == 2
+
+        skip_elsewhere(project, third)
+        page.keyboard.press("r")
+        page.keyboard.type("meant for the third")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".evalnb-form[data-state=held]")
+        assert "Enter goes on with it" in page.inner_text(".evalnb-status")
+        page.keyboard.press("a")
+        assert [line["action"] for line in staged(project)][-1] == "skip"
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".evalnb-form[data-state=ready]")
+        assert press(page, "u") == third
 
         restart(page)
         page.locator(".evalnb-form").focus()

@@ -6,8 +6,6 @@ What the raters of these tests say is scripted.
 from __future__ import annotations
 
 import json
-import os
-import signal
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +18,7 @@ from evalnb.golden import read_golden
 from evalnb.results import new_run_folder, write_run
 from evalnb.systems import CallableSystem
 from tests.browser import RUN_ALL, restart
-from tests.forms import HOSTILE, next_item, opened, press, ready, write_notebook
+from tests.forms import HOSTILE, kernel_stopped, next_item, opened, press, ready, write_notebook
 from tests.suites import copy_of_support, make_suite
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 HEBREW = "שלום, ההזמנה בדרך"
 N_CELLS = "() => window.jupyterapp.shell.currentWidget.content.widgets.length"
-PROCESS = "import os, pathlib; pathlib.Path({path!r}).write_text(str(os.getpid()))"
 COMMAND = "async ([name, args]) => await window.jupyterapp.commands.execute(name, args)"
 PARAMETERS = {
     "suite": "golden/support",
@@ -158,21 +155,13 @@ def test_a_kernel_that_is_gone_is_said_and_a_busy_one_saves_later_and_once(
     with opened(lab, path) as page:
         item = ready(page)
         focus(page)
-        page.evaluate(
-            """async code => { await window.jupyterapp.shell.currentWidget.sessionContext.session
-                .kernel.requestExecute({code}).done; }""",
-            PROCESS.format(path=str(project / "process")),
-        )
-        process = int((project / "process").read_text())
-        # Stopped as a whole: while a mere cell runs, JupyterLab may hand on what a widget says.
-        os.kill(process, signal.SIGSTOP)
-        page.keyboard.press("4")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
-        assert "busy or gone" in status(page)
-        assert labels(project) == []
-        page.keyboard.press("Enter")
-        os.kill(process, signal.SIGCONT)
+        with kernel_stopped(page, project / "process"):
+            page.keyboard.press("4")
+            page.keyboard.press("Enter")
+            page.wait_for_selector(".evalnb-form[data-state=unconfirmed]")
+            assert "busy or gone" in status(page)
+            assert labels(project) == []
+            page.keyboard.press("Enter")
         after = next_item(page, item)
         page.wait_for_selector(".evalnb-form[data-state=ready]")
         assert [line["value"] for line in labels(project)] == [4]

@@ -63,6 +63,7 @@ from .redaction.quality import redaction_quality as redaction_quality
 from .redaction.redacting import Redaction as Redaction
 from .redaction.redacting import describe_redaction as describe_redaction
 from .redaction.redacting import redact as redact
+from .redaction.redacting import redact_names as redact_names
 from .redaction.redactor import Redactor as Redactor
 from .redaction.redactor import redactor_of as redactor_of
 from .redaction.spans import Span as Span
@@ -87,7 +88,10 @@ from .staging.exchange import curating_state as curating_state
 from .staging.exchange import respond_to_curator as respond_to_curator
 from .staging.items import CurationItem as CurationItem
 from .staging.items import items_to_curate as items_to_curate
+from .staging.opening import TAUBENCH as TAUBENCH
+from .staging.opening import TAUBENCH_NOTE as TAUBENCH_NOTE
 from .staging.opening import describe_curating as describe_curating
+from .staging.opening import describe_gaps as describe_gaps
 from .staging.opening import open_curating as open_curating
 from .staging.opening import pick_candidates as pick_candidates
 from .text_distance import text_distance as text_distance

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     from evalnb.cases import Case
 
-__all__ = ["MISSING", "Coverage", "describe_coverage", "golden_coverage", "text_drift"]
+__all__ = [
+    "MISSING",
+    "MOST_COMPARED",
+    "Coverage",
+    "describe_coverage",
+    "golden_coverage",
+    "text_drift",
+]
 
 MISSING = FrameSchema(
     "missing",
@@ -29,12 +36,14 @@ MISSING = FrameSchema(
 """A row a kind of traffic that no case is near to, the most frequent first: how many conversations,
 which share of all, and one of them. It is called after the words that set it apart."""
 
+MOST_COMPARED = 5_000
+"""So many conversations at most are compared with each other."""
+
 _QUANTILE = 0.95
 _KINDS = 8
 _FOLDS = 5
 _PERMUTATIONS = 199
 _TERMS = 10
-_MOST = 5_000
 
 
 class Coverage(NamedTuple):
@@ -85,7 +94,7 @@ def golden_coverage(logs: pd.DataFrame, cases: Iterable[Case], *, seed: int = 0)
     rows = to_records(conversations(logs))
     said = [row for row in rows if asked(row)]
     n, n_left_out = len(said), len(rows) - len(said)
-    if n > _MOST:
+    if n > MOST_COMPARED:
         raise ValueError(f"{n:,} conversations are too many to compare: read a sample at a `rate`")
     if n < 2:
         names = ("share_far", "kinds_without_case", "unseen_mass", "chao1")

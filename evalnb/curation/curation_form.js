@@ -22,6 +22,7 @@ const FIELDS = [
   ["note", "n", "Note", "textarea", { rows: "2" }],
 ];
 const LONGEST = 100000;
+const TERMS = "Words of good answers";
 
 function lines(text) {
   return text.split("\n").map((line) => line.trim()).filter((line) => line);
@@ -33,8 +34,8 @@ class CurationForm extends Form {
     this.fields = {};
     this.problems = {};
     const labels = FIELDS.map((field) => this.field(...field));
-    this.terms = node("div", { class: "evalnb-terms", role: "group", "aria-label": "Words of good answers" });
-    labels[3] = node("div", {}, labels[3], this.terms);
+    this.terms = node("div", { class: "evalnb-terms", role: "group", "aria-label": TERMS });
+    labels.splice(FIELDS.findIndex(([name]) => name === "expected_keywords"), 0, this.terms);
     this.edit = node("div", { class: "evalnb-fields", role: "group", "aria-label": "The case" }, ...labels);
     this.accept = this.button("Accept", "a", () => this.doAccept());
     this.reject = this.button("Reject", "r", () => this.askWhy());
@@ -118,7 +119,8 @@ class CurationForm extends Form {
       });
       return one;
     });
-    this.terms.replaceChildren(...made);
+    this.terms.hidden = made.length === 0;
+    this.terms.replaceChildren(node("span", {}, `${TERMS}:`), ...made);
   }
 
   showProblems(problems) {

@@ -82,7 +82,7 @@ def answer_to(
     -------
     seq : that of the message
     said : what happened, in words
-    error : what was wrong; None where nothing was
+    error : what was wrong, but for what `problems` says; None where nothing was
     problems : field and message of each thing wrong with the item, where that is what was wrong
     is_stale : whether it was about an item that is not the current one any more
     state : what `state` returns
@@ -95,7 +95,7 @@ def answer_to(
         said = _STALE if is_stale else do(session, message)
     except InputError as problem:
         problems = problem.problems
-        error = str(problem)
+        error = problem.message if all(one.field for one in problems) else str(problem)
     except ValueError as problem:
         error = str(problem)
     return {

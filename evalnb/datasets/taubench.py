@@ -11,7 +11,15 @@ from evalnb.curation.logs.rows import rows_of
 from evalnb.datasets.files import packed_text
 from evalnb.frames import LOGS
 
-__all__ = ["load_taubench_airline"]
+__all__ = ["TAUBENCH", "TAUBENCH_NOTE", "load_taubench_airline"]
+
+TAUBENCH = "taubench-airline"
+"""What these conversations are called where logs are named."""
+
+TAUBENCH_NOTE = (
+    "conversations of simulated customers with a real agent; the benchmark's reward stands for "
+    "feedback, no customer gave it"
+)
 
 _MAPPING = {"feedback": Column("reward", {0.0: -1, 1.0: 1})}
 _NAME = "taubench_airline.jsonl"

@@ -38,7 +38,7 @@ LEAST_GOOD = 2
 
 _KINDS = 8
 _LONG = 4  # shorter words of scripts with letters are mostly grammar
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")  # not what of an id such as FRNFB1 is letters
 _PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]*_[0-9]+>")
 
 

@@ -1,4 +1,4 @@
-"""Records that cannot be read: counted, kept beside, shown, and never fatal."""
+"""Records that cannot be read: counted, kept beside, redacted, and never fatal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalnb.curation.redaction.redactor import Placeholders, redactor_of
 from evalnb.frames import FrameSchema
 from evalnb.jsontext import MAX_WRITTEN_LINE_BYTES, dump_json, read_lines, writable_text
 from evalnb.places import place
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import pandas as pd
+
+    from evalnb.curation.redaction.redactor import Redactor
 
 __all__ = ["DAMAGED", "Damage", "DamageFile", "DamagedLogWarning", "read_damaged"]
 
@@ -32,7 +35,7 @@ DAMAGED = FrameSchema(
 """A row a fault of a log, in the order of reading.
 
 `kept` says whether the message is in the logs frame all the same, without the value at fault;
-`record` is the record as it stands in the log, shortened where it is very long.
+`record` is the record as it stands in the log, redacted, and shortened where it is very long.
 """
 
 _LONGEST = 100_000
@@ -58,10 +61,12 @@ class DamageFile:
     Parameters
     ----------
     path : a JSON Lines file, which is replaced; gone where nothing is damaged
+    redactor : what finds what is not written down
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, redactor: Redactor | None = None) -> None:
         self.path = place(path)
+        self._redactor = redactor
         self.n_lost = 0
         self.n_kept = 0
         self.n_again = 0
@@ -90,11 +95,15 @@ class DamageFile:
         self.n_lost += not (damage.kept or damage.again)
         line = {
             "source": damage.source,
-            "problem": damage.problem,
+            "problem": self._redacted(damage.problem),
             "kept": damage.kept,
-            "record": writable_text(damage.record[:_LONGEST]),
+            "record": self._redacted(writable_text(damage.record[:_LONGEST])),
         }
         self._file.write(dump_json(line) + "\n")
+
+    def _redacted(self, text: str) -> str:
+        self._redactor = self._redactor or redactor_of()
+        return self._redactor.redact(text, Placeholders([text]))[0]
 
     def tell(self, source: str) -> None:
         """Warn where there was a fault."""

@@ -67,6 +67,8 @@ def find_files(source: str | Path | Iterable[str | Path]) -> list[LogFile]:
         If there is none, or it is of a kind that cannot be read.
     """
     several = [source] if isinstance(source, (str, Path)) else list(source)
+    if "" in several:
+        raise InputError("there are no logs at ``: say which files, or `.` for all of this folder")
     files = [file for one in several for file in _files_of(one)]
     if not files:
         raise InputError("there are no logs: no source was given")

@@ -11,7 +11,13 @@ from evalnb.curation.logs.calls import Call, Opinion
 from evalnb.curation.logs.columns import snake
 from evalnb.curation.logs.damage import Damage, as_text
 from evalnb.curation.logs.messages import messages_of, parsed
-from evalnb.curation.logs.values import UnreadableError, read_feedback, read_number, read_time
+from evalnb.curation.logs.values import (
+    MISSHAPEN,
+    UnreadableError,
+    read_feedback,
+    read_number,
+    read_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -117,7 +123,7 @@ def _call(trace: list[dict[str, Any]], source: str) -> Call | Damage:
             + [str(first["trace_id"])],
             fields=_fields(said, generations) | {"trace_id": str(first["trace_id"])},
         )
-    except (UnreadableError, KeyError) as error:
+    except MISSHAPEN as error:
         return Damage(source, str(error), as_text(said))
 
 

@@ -97,7 +97,8 @@ def _of_object(said: Mapping[str, Any], role: str) -> Iterator[Message]:
         yield from _parts(parts, role)
     else:
         yield from _spoken(parts, role)
-    for call in said.get("tool_calls") or ():
+    calls = said.get("tool_calls") or []
+    for call in calls if isinstance(calls, list) else [calls]:
         yield _call(call.get("function", call) if isinstance(call, dict) else {})
 
 

@@ -9,7 +9,7 @@ from evalnb.curation.logs.columns import Columns, find_columns
 from evalnb.curation.logs.damage import Damage, as_text
 from evalnb.curation.logs.messages import Message, messages_of, parsed
 from evalnb.curation.logs.rows import read_fields
-from evalnb.curation.logs.values import UnreadableError, read_word
+from evalnb.curation.logs.values import MISSHAPEN, UnreadableError, read_word
 from evalnb.errors import EvalnbError
 from evalnb.sse import message_from_events
 
@@ -44,7 +44,7 @@ class Exchanges:
             if not messages:
                 raise UnreadableError("the request has no messages")
             answers = messages_of(response.get("content"), "assistant")
-        except (UnreadableError, EvalnbError) as error:
+        except (*MISSHAPEN, EvalnbError) as error:
             yield Damage(record.source, str(error), as_text(value))
             return
         columns = _beside(value)

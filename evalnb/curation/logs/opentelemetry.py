@@ -8,7 +8,13 @@ from evalnb.curation.logs.calls import Call, Opinion
 from evalnb.curation.logs.damage import Damage, as_text
 from evalnb.curation.logs.langfuse import USERS
 from evalnb.curation.logs.messages import Message, messages_of, parsed
-from evalnb.curation.logs.values import UnreadableError, read_count, read_feedback, read_time
+from evalnb.curation.logs.values import (
+    MISSHAPEN,
+    UnreadableError,
+    read_count,
+    read_feedback,
+    read_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,12 +66,12 @@ class Telemetry:
         for span in _spans(record.value):
             try:
                 yield from self._of_span(span, record.source)
-            except (UnreadableError, TypeError, ValueError, KeyError, AttributeError) as error:
+            except MISSHAPEN as error:
                 yield Damage(record.source, f"span: {error}", as_text(span))
         for entry in _log_records(record.value):
             try:
                 yield from self._of_log(entry)
-            except (UnreadableError, TypeError, ValueError, KeyError, AttributeError) as error:
+            except MISSHAPEN as error:
                 yield Damage(record.source, f"log record: {error}", as_text(entry))
 
     def rest(self) -> Iterator[Damage]:

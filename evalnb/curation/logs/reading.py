@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,11 @@ from evalnb.curation.logs.damage import Damage, DamageFile, as_text
 from evalnb.curation.logs.database import query_records, shown_url
 from evalnb.curation.logs.files import LogFile, find_files, is_database
 from evalnb.curation.logs.formats import Reader, find_reader
-from evalnb.curation.logs.rows import rows_of
+from evalnb.curation.logs.rows import readable, rows_of
 from evalnb.curation.logs.scanning import Draw, Record, scan
+from evalnb.curation.logs.values import MISSHAPEN
 from evalnb.curation.lots import lot
+from evalnb.datasets.taubench import TAUBENCH, load_taubench_airline
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.curation.logs.columns import Mapped
+    from evalnb.curation.redaction.redactor import Redactor
 
 __all__ = ["DAMAGED_FILE", "read_logs"]
 
@@ -43,6 +47,7 @@ def read_logs(
     rate: float = 1.0,
     seed: int = 0,
     damaged: str | Path = DAMAGED_FILE,
+    redactor: Redactor | None = None,
 ) -> pd.DataFrame:
     """Read production logs.
 
@@ -56,7 +61,7 @@ def read_logs(
     ----------
     source : JSON Lines, JSON, CSV, TSV or Parquet: a file, a pattern such as "logs/*.jsonl.gz", a
         folder, or several of these, here or at URLs that fsspec knows; or a database's URL as
-        SQLAlchemy reads it
+        SQLAlchemy reads it; or "taubench-airline", the conversations of `load_taubench_airline`
     mapping : column of the logs frame, or `input`, `output` or `messages`, to the field of the log,
         with dots where it is inside another; a `Column` says what its values mean, too. What has a
         usual name need not be mapped.
@@ -65,6 +70,8 @@ def read_logs(
         ones in any order of files, and with a higher rate these and more
     seed : another one is another draw
     damaged : side file for what cannot be read; replaced, and gone where nothing is damaged
+    redactor : what is replaced in that file; by default without a suite's own patterns. The frame
+        is not redacted: see `redact`.
 
     Returns
     -------
@@ -91,6 +98,8 @@ def read_logs(
     """
     if not 0 < rate <= 1:
         raise ValueError(f"`rate` must be above 0 and at most 1. Got {rate!r}.")
+    if source == TAUBENCH:
+        return _public(rate, seed)
     name, files, first, records = _opened(source, query)
     values = [record.value for record in first if isinstance(record, Record)]
     reader = None if mapping else find_reader(values)
@@ -100,7 +109,7 @@ def read_logs(
         columns = find_columns(_checked(found, first, name), mapping, source=name)
         if files:
             records = _scanned(files, columns, _draw(columns, values, seed, rate))
-    with DamageFile(damaged) as faults:
+    with DamageFile(damaged, redactor) as faults:
         rows = _rows(records, reader, columns, faults)
         rows = (row for row in rows if rate == 1 or _is_drawn(row, seed, rate))
         drawn = list(_once(rows, faults, name))
@@ -111,6 +120,13 @@ def read_logs(
             )
     faults.tell(name)
     return _in_order(drawn)
+
+
+def _public(rate: float, seed: int) -> pd.DataFrame:
+    logs = load_taubench_airline().sort_values(["conversation_id", "turn"])
+    names = logs["conversation_id"]
+    drawn = {name for name in names.unique() if rate == 1 or lot(seed, "uniform", name) < rate}
+    return logs[names.isin(drawn)].reset_index(drop=True)
 
 
 def _opened(
@@ -212,7 +228,7 @@ def _of_calls(
 ) -> Iterator[dict[str, Any]]:
     with closing(Calls()) as calls:
         for record in records:
-            found = [record] if isinstance(record, Damage) else reader.read(record)
+            found = [record] if isinstance(record, Damage) else _calls_in(record, reader)
             for one in found:
                 _keep(one, calls, faults)
         for one in reader.rest():
@@ -220,11 +236,25 @@ def _of_calls(
         yield from calls.rows()
 
 
+def _calls_in(record: Record, reader: Reader) -> Iterator[Call | Opinion | Damage]:
+    try:
+        yield from reader.read(record)
+    except MISSHAPEN as error:
+        yield Damage(record.source, f"has no form that is known: {error}", as_text(record.value))
+
+
 def _keep(found: Call | Opinion | Damage, calls: Calls, faults: DamageFile) -> None:
     if isinstance(found, Damage):
         faults.add(found)
-    else:
-        calls.add(found)
+        return
+    if isinstance(found, Call):
+        fields, problems = readable(found.fields)
+        for problem in problems:
+            faults.add(
+                Damage(f"call {found.keys[0]}" if found.keys else "call", problem, kept=True)
+            )
+        found = replace(found, fields=fields)
+    calls.add(found)
 
 
 def _in_order(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.curation.logs.damage import Damage, as_text
 from evalnb.curation.logs.messages import Message, messages_of
 from evalnb.curation.logs.values import (
+    MISSHAPEN,
     UnreadableError,
     read_count,
     read_feedback,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from evalnb.curation.logs.columns import Columns
 
-__all__ = ["READERS", "read_fields", "rows_of"]
+__all__ = ["READERS", "read_fields", "readable", "rows_of"]
 
 READERS: dict[str, Callable[[Any], Any]] = {
     "at": read_time,
@@ -61,7 +62,7 @@ def rows_of(
     fields, faults = read_fields(record, columns)
     try:
         rows = _LAYOUTS[columns.layout](record, columns, fields)
-    except UnreadableError as error:
+    except MISSHAPEN as error:
         yield Damage(source, str(error), as_text(record))
         return
     yield from rows
@@ -85,6 +86,18 @@ def read_fields(record: Mapping[str, Any], columns: Columns) -> tuple[dict[str, 
         except UnreadableError as error:
             faults.append(f"`{columns.fields[name].name}`: {error}")
     return fields, faults
+
+
+def readable(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns of a logged call as the logs frame has them, and what cannot be read."""
+    found: dict[str, Any] = {}
+    faults = []
+    for name, value in fields.items():
+        try:
+            found[name] = READERS.get(name, str)(value)
+        except MISSHAPEN as error:
+            faults.append(f"`{name}`: {error}")
+    return found, faults
 
 
 def _message(

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 __all__ = [
+    "MISSHAPEN",
     "ROLES",
     "UnreadableError",
     "read_count",
@@ -54,11 +55,24 @@ _FEEDBACK_OF = {word: value for value, words in _FEEDBACK.items() for word in wo
 _FLAGS = dict.fromkeys(["true", "t", "yes", "y", "1", "1.0"], True) | dict.fromkeys(
     ["false", "f", "no", "n", "0", "0.0"], False
 )
+_MOST = 2**53  # whole numbers beyond it are not all there
 _SECOND, _MILLI, _MICRO = 1e11, 1e14, 1e17
 
 
 class UnreadableError(ValueError):
     """A value that is there and cannot be understood."""
+
+
+MISSHAPEN = (
+    UnreadableError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What reading raises where a record has another form than it seems to: logs hold anything."""
 
 
 def read_role(value: Any) -> str:
@@ -139,7 +153,7 @@ def read_number(value: Any) -> float:
 def read_count(value: Any) -> int:
     """Return a whole number that is not negative."""
     number = read_number(value)
-    if not number.is_integer():
+    if not number.is_integer() or number > _MOST:
         raise UnreadableError(f"{_shown(value)} is no whole number")
     return int(number)
 

@@ -11,6 +11,7 @@ from evalnb.cassettes import Cassettes
 from evalnb.curation.candidates.conversations import conversations
 from evalnb.curation.production.answers import logged_conversations
 from evalnb.curation.production.rules import GeneralRules, unused_rules
+from evalnb.curation.redaction.redacting import redact_names
 from evalnb.curation.redaction.redactor import redactor_of
 from evalnb.frames import OUTPUTS, SCORES, NaReason
 from evalnb.golden import GoldenSet
@@ -70,8 +71,8 @@ def score_logs(
 
     Returns
     -------
-    a scores frame, conversations in the order of their names, with the conversation as `case_id`,
-    `repeat` 1, and at the right feedback, escalated, category, language and at of the conversation
+    a scores frame, conversations in the order of their names, with the conversation as `case_id`
+    (named as `redact_names` does), `repeat` 1, and at the right feedback, escalated, category, language and at of the conversation
         A row of several answers has the mean of their values, and passes where all pass. Where the
         user asked nothing all is NA `not_applicable`, where nothing was answered NA `empty`; a
         verdict that is not recorded is NA `miss`.
@@ -93,7 +94,9 @@ def score_logs(
     [['refusal', True], ['language', False]]
     """
     rules = GeneralRules(golden)
-    found = list(logged_conversations(logs, redactor_of(golden)))
+    redactor = redactor_of(golden)
+    logs = redact_names(logs, redactor)
+    found = list(logged_conversations(logs, redactor))
     verdicts = {one.case.id: rules.verdicts(one) for one in found if one.exchanges}
     panel = Panel(golden.settings.judging, (), None)
     names: tuple[str, ...] = ()

@@ -89,14 +89,14 @@ def presidio_recognizers() -> tuple[Recognizer, ...]:
     except ImportError as error:
         raise InputError('redaction needs presidio: pip install "evalnb[curation]"') from error
     found = [Recognizer("EMAIL", _AT.search, _emails(predefined_recognizers))]
-    quick = {"Ip": _IP, "MacAddress": _MAC}
+    quick = {"Ip": _IP.search, "MacAddress": _MAC.search}
     for name in (*_GENERIC, *_NATIONAL):
         wrapped = getattr(predefined_recognizers, f"{name}Recognizer")()
-        found.append(_wrapped(wrapped, quick.get(name, _DIGITS)))
+        found.append(_wrapped(wrapped, quick.get(name, _has_digits)))
     cards = predefined_recognizers.CreditCardRecognizer()
-    found.append(Recognizer("CARD", _DIGITS.search, partial(find_cards, cards.validate_result)))
+    found.append(Recognizer("CARD", _has_digits, partial(find_cards, cards.validate_result)))
     ibans = predefined_recognizers.IbanRecognizer()
-    found.append(Recognizer("IBAN", _DIGITS.search, partial(_in_capitals, _finder(ibans, "IBAN"))))
+    found.append(Recognizer("IBAN", _has_digits, partial(_in_capitals, _finder(ibans, "IBAN"))))
     phones = predefined_recognizers.PhoneRecognizer(supported_regions=_REGIONS)
     finder = partial(find_phones, _finder(phones, "PHONE"))
     found.append(Recognizer("PHONE", may_have_phone, finder))
@@ -132,7 +132,7 @@ def _of_pattern(kind: str, pattern: str) -> Recognizer:
     return Recognizer(kind, _anything, find)
 
 
-def _wrapped(recognizer: Any, quick: re.Pattern[str]) -> Recognizer:
+def _wrapped(recognizer: Any, quick: Callable[[str], Any]) -> Recognizer:
     """Return a recognizer of presidio, without the patterns that alone or with context say nothing."""
     entity = recognizer.supported_entities[0]
     kind = KINDS.get(entity, entity)
@@ -143,7 +143,7 @@ def _wrapped(recognizer: Any, quick: re.Pattern[str]) -> Recognizer:
     is_weak = all(pattern.score < _WEAK for pattern in recognizer.patterns)
 
     def may_have(text: str) -> bool:
-        if quick.search(text) is None:
+        if not quick(text):
             return False
         return not is_weak or (context is not None and context.search(text) is not None)
 
@@ -208,6 +208,11 @@ def _context(words: Any) -> re.Pattern[str] | None:
     known = sorted({word for word in words if len(word) >= _SHORTEST_WORD})
     joined = "|".join(re.escape(word) for word in known)
     return re.compile(rf"(?<!\w)(?:{joined})s?(?!\w)", re.IGNORECASE) if known else None
+
+
+@lru_cache(maxsize=1)  # forty recognizers ask it of a text, one after the other
+def _has_digits(text: str) -> bool:
+    return _DIGITS.search(text) is not None
 
 
 def _anything(text: str) -> bool:

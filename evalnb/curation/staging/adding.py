@@ -9,7 +9,7 @@ from evalnb.curation.leaks import whole_text
 from evalnb.curation.staging.files import StagedFile
 from evalnb.errors import InputError, Problem
 from evalnb.frames import FrameSchema
-from evalnb.golden import case_content, case_of, write_golden
+from evalnb.golden import case_content, case_of, read_golden, write_golden
 from evalnb.jsontext import Line, read_lines
 from evalnb.reports.numbers import count
 
@@ -63,7 +63,7 @@ def add_staged(golden: GoldenSet, path: Path) -> Adding:
 
     Parameters
     ----------
-    golden : the suite; its `cases.jsonl` is written where there is something to add
+    golden : the suite; its `cases.jsonl`, as it is now, is written where there is something to add
     path : a curator's staged file, or a JSONL file of cases
 
     Returns
@@ -75,10 +75,13 @@ def add_staged(golden: GoldenSet, path: Path) -> Adding:
     Raises
     ------
     InputError
-        If the file cannot be read, or the cases cannot be written.
+        If the file cannot be read, or the cases cannot be written, or somebody else writes them
+        meanwhile.
     """
     if not path.is_file():
         raise InputError(f"there are no staged cases at {path}")
+    if golden.folder is not None:
+        golden = read_golden(golden.folder)
     staged, problems = _staged(path)
     near = _near_cases(golden, staged)
     taken = {case.id: case_content(case) for case in golden}
@@ -108,8 +111,7 @@ def add_staged(golden: GoldenSet, path: Path) -> Adding:
             texts[whole_text(found)] = found.id
         rows.append({**row, "reason": refused})
     if new:
-        golden = golden.add(new)
-        write_golden(golden)
+        golden = _written(golden, new)
     return Adding(golden, STAGED.build(rows), problems)
 
 
@@ -125,6 +127,16 @@ def describe_adding(adding: Adding) -> list[str]:
             )
             lines.append(f"  added {row.case_id}{like}")
     return lines + [f"  refused: {problem}" for problem in adding.problems]
+
+
+def _written(golden: GoldenSet, new: list[Case]) -> GoldenSet:
+    if golden.folder is not None and read_golden(golden.folder).version != golden.version:
+        raise InputError(
+            f"the cases of {golden.folder} were changed meanwhile: nothing was added. Add again."
+        )
+    golden = golden.add(new)
+    write_golden(golden)
+    return golden
 
 
 def _staged(path: Path) -> tuple[list[tuple[int, Found]], list[Problem]]:

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Curating", "CuratingProgress"]
 
-_WHO = {"user": "User", "assistant": "Assistant", "system": "System", "tool_result": "Tool result"}
+_WHO = {
+    "user": "User",
+    "assistant": "Assistant",
+    "system": "System",
+    "tool_call": "Tool call",
+    "tool_result": "Tool result",
+}
 _LIKED: dict[int | None, str] = {-1: "disliked", 1: "liked"}
 _LONGEST_REASON = 2_000
 
@@ -278,7 +284,7 @@ def _feedback(item: CurationItem) -> int | None:
 
 
 def _turn(row: Mapping[str, Any], *, of_all: bool) -> dict[str, str]:
-    who = _WHO.get(row["role"], "Tool call" if row["role"] == "tool_call" else row["role"])
+    who = _WHO.get(row["role"], visible(row["role"]))
     liked = None if of_all else _LIKED.get(row.get("feedback"))
     return {
         "who": f"{who}, {liked}" if liked else who,

@@ -149,4 +149,6 @@ def _of_form(problem: Problem) -> Problem:
             "is empty, and so is all else that could fail.",
             "Write a keyword to expect, a word that must not appear, or the intent.",
         )
+    if name not in FIELDS:
+        return Problem(problem.file, 0, "", f"`{name}` {problem.message}", problem.remedy)
     return Problem(problem.file, 0, name, problem.message, problem.remedy)

@@ -6,12 +6,14 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evalnb.curation.candidates.languages import spoken_languages
 from evalnb.curation.candidates.nearness import nearest_cases
 from evalnb.curation.candidates.picks import CANDIDATES
 from evalnb.curation.candidates.terms import good_answer_terms
 from evalnb.curation.candidates.vectors import case_text
 from evalnb.frames import LOGS, to_records
 from evalnb.holdout import HOLDOUT
+from evalnb.reports.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +38,8 @@ class CurationItem:
     conversation_id : as in the logs
     samplers, reason : what picked it and why, in words
     messages : rows of a logs frame, in order
-    category, language : what the logs say, None where they do not
+    category : what the logs say, None where they do not
+    language : what the logs say, else what is told from the user's texts
     source : where the logs come from, in words
     nearest_case, nearest_text, similarity : the golden case that is nearest; None without cases. What
         a holdout case says is not shown.
@@ -69,13 +72,14 @@ class CurationItem:
     def provenance(self) -> str:
         """Where the case comes from, in words."""
         place = self.source or "production log"
-        return f"{place}: conversation {self.conversation_id}, picked by {self.samplers}, redacted"
+        name = one_line(self.conversation_id)
+        return f"{place}: conversation {name}, picked by {self.samplers}, redacted"
 
     def before(self, end: int) -> list[dict[str, str]]:
         """Return what user and assistant said before the user's message number `end`.
 
-        Messages of one side that follow on each other are one, and tool calls are left out: what
-        tools gave back is not part of a case.
+        Messages of one side that follow on each other are one. Left out are tool calls, since what
+        tools gave back is not part of a case, and what was said before the user said anything.
         """
         history: list[dict[str, str]] = []
         n_asked = 0
@@ -85,6 +89,8 @@ class CurationItem:
             n_asked += row["role"] == "user"
             if n_asked >= end:
                 break
+            if not n_asked:
+                continue
             if history and history[-1]["role"] == row["role"]:
                 history[-1]["content"] += f"\n{row['text']}"
             else:
@@ -124,6 +130,7 @@ def items_to_curate(
     terms: dict[str, list[str]] = {}
     for row in to_records(good_answer_terms(logs, names)):
         terms.setdefault(row["conversation_id"], []).append(row["term"])
+    spoken = {row["conversation_id"]: row for row in to_records(spoken_languages(there))}
     items = []
     for row in to_records(candidates):
         name = row["conversation_id"]
@@ -138,7 +145,7 @@ def items_to_curate(
                 row["reason"],
                 tuple(said),
                 category=_first(said, "category"),
-                language=_first(said, "language"),
+                language=_first(said, "language") or spoken[name].get("language"),
                 source=source,
                 nearest_case=case,
                 nearest_text=_asked_in(golden[case]) if case else None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from evalnb.curation.candidates.files import read_candidates
@@ -12,14 +14,16 @@ from evalnb.curation.candidates.strata import sample_categories
 from evalnb.curation.candidates.struggling import find_struggling
 from evalnb.curation.candidates.surprising import find_surprising
 from evalnb.curation.candidates.uniform import sample_uniform
+from evalnb.curation.coverage import MOST_COMPARED, describe_coverage, golden_coverage
 from evalnb.curation.logs.reading import read_logs
+from evalnb.curation.mix import describe_mix, traffic_mix
 from evalnb.curation.redaction.redacting import describe_redaction, redact
 from evalnb.curation.redaction.redactor import redactor_of
 from evalnb.curation.staging.curating import Curating
 from evalnb.curation.staging.files import staged_path
 from evalnb.curation.staging.items import items_to_curate
-from evalnb.datasets.taubench import load_taubench_airline
-from evalnb.places import place
+from evalnb.datasets.taubench import TAUBENCH, TAUBENCH_NOTE
+from evalnb.places import place, shown_from_here
 from evalnb.reports.numbers import count
 from evalnb.reports.text import visible
 
@@ -28,15 +32,15 @@ if TYPE_CHECKING:
 
     from evalnb.golden import GoldenSet
 
-__all__ = ["TAUBENCH", "Picked", "describe_curating", "open_curating", "pick_candidates"]
-
-TAUBENCH = "taubench-airline"
-"""Names the public conversations that come with evalnb."""
-
-_REWARD = (
-    "conversations of simulated customers with a real agent; the benchmark's reward stands for "
-    "feedback, no customer gave it"
-)
+__all__ = [
+    "TAUBENCH",
+    "TAUBENCH_NOTE",
+    "Picked",
+    "describe_curating",
+    "describe_gaps",
+    "open_curating",
+    "pick_candidates",
+]
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,14 @@ class Picked:
     logs : a redacted logs frame, in which the candidates are
     source : where the logs come from, in words
     notes : what was read, replaced and left out, a line each
+    is_traffic : whether `logs` are traffic as it came, and not picked themselves
     """
 
     candidates: pd.DataFrame
     logs: pd.DataFrame
     source: str
     notes: list[str]
+    is_traffic: bool = True
 
 
 def pick_candidates(
@@ -76,13 +82,17 @@ def pick_candidates(
     InputError
         If the logs cannot be read.
     """
+    redactor = redactor_of(golden)
     folder = place(logs) if logs != TAUBENCH else None
     if folder is not None and (folder / "candidates.jsonl").is_file():
         found = read_candidates(folder)
         n_found = count(len(found.candidates), "candidate")
-        return Picked(found.candidates, found.logs, f"candidates of {folder.name}", [f"{n_found}"])
-    read = load_taubench_airline() if folder is None else read_logs(logs, rate=rate, seed=seed)
-    redaction = redact(read, redactor_of(golden))
+        said = redact(found.logs, redactor).logs
+        named = dict(zip(found.logs["conversation_id"], said["conversation_id"], strict=True))
+        candidates = found.candidates.replace({"conversation_id": named})
+        source = f"candidates of {folder.name}"
+        return Picked(candidates, said, source, [n_found], is_traffic=False)
+    redaction = redact(read_logs(logs, rate=rate, seed=seed, redactor=redactor), redactor)
     said = redaction.logs
     picks = [
         find_struggling(said, n=n, seed=seed),
@@ -93,7 +103,7 @@ def pick_candidates(
     folding = fold_duplicates(merge_candidates(*picks), said, golden)
     notes = [
         f"{count(said['conversation_id'].nunique(), 'conversation')} read",
-        *([_REWARD] if folder is None else []),
+        *([TAUBENCH_NOTE] if folder is None else []),
         *describe_redaction(redaction),
         f"{count(len(folding.folded), 'near-duplicate')} left out",
     ]
@@ -120,10 +130,33 @@ def open_curating(golden: GoldenSet, curator: str, picked: Picked) -> Curating:
     return Curating(items, staged_path(golden, curator))
 
 
+def describe_gaps(golden: GoldenSet, picked: Picked, *, seed: int = 0) -> list[str]:
+    """Say in words which kinds of traffic the golden set lacks, and how its mix differs.
+
+    Parameters
+    ----------
+    golden : the suite
+    picked : as `pick_candidates` gives it; of more than 5,000 conversations 5,000 are drawn
+    seed : of the draw, of clusters and of resampling
+    """
+    if not picked.is_traffic:
+        return ["these were picked for what they are: what traffic looks like, they do not say"]
+    drawn = sample_uniform(picked.logs, rate=1.0, seed=seed).head(MOST_COMPARED)
+    names = drawn["conversation_id"]
+    logs = picked.logs[picked.logs["conversation_id"].isin(names)].reset_index(drop=True)
+    mixes = [traffic_mix(logs, golden, by=by, seed=seed) for by in ("category", "language")]
+    lines = describe_coverage(golden_coverage(logs, golden, seed=seed))
+    return [visible(line) for line in [*lines, *chain.from_iterable(map(describe_mix, mixes))]]
+
+
 def describe_curating(curating: Curating) -> list[str]:
     """Say how far it has come, and what cannot be read."""
     lines = [f"curated by {curating.curator}: {curating.progress}"]
     lines += [f"  cannot be read, and counts for nothing: {one}" for one in curating.problems]
+    if curating.progress.n_accepted:
+        file = shlex.quote(shown_from_here(curating.path))
+        suite = shlex.quote(shown_from_here(curating.path.parent.parent))
+        lines.append(f"  evalnb golden add {suite} --from {file}")
     if curating.is_anonymous:
         lines.append("  Nothing can be saved yet: set the parameter `curator` to your name.")
     return [visible(line) for line in lines]

@@ -35,6 +35,12 @@ def test_terms_are_of_well_rated_answers_of_the_same_kind() -> None:
     assert "seats-1" not in set(found["conversation_id"])
 
 
+def test_the_letters_of_an_id_are_no_word() -> None:
+    ids = LOG.assign(text=LOG["text"].str.replace("luggage", "reservation FRNFBX1"))
+    found = good_answer_terms(ids, ["bags-4"])
+    assert found["term"].tolist() == ["reservation", "thanks"]
+
+
 def test_without_feedback_nothing_is_suggested() -> None:
     silent = LOGS.build(to_records(LOG.drop(columns="feedback")))
     assert good_answer_terms(silent, ["bags-4"]).empty

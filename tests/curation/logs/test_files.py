@@ -18,8 +18,9 @@ from evalnb.curation.logs.columns import Column
 from evalnb.curation.logs.damage import DamagedLogWarning, read_damaged
 from evalnb.curation.logs.reading import read_logs
 from evalnb.curation.lots import lot
+from evalnb.datasets.taubench import load_taubench_airline
 from evalnb.errors import InputError
-from evalnb.frames import LOGS
+from evalnb.frames import LOGS, to_records
 
 DATA = Path(__file__).parents[2] / "data" / "logs"
 SAID: list[dict[str, Any]] = [
@@ -336,6 +337,17 @@ def test_nothing_is_lost_whatever_was_said(
     if wanted is not None:
         assert sorted(zip(logs["conversation_id"], logs["text"], strict=True)) == wanted
     assert not logs.duplicated(["conversation_id", "turn"]).any()
+
+
+def test_the_public_conversations_have_a_name_and_are_drawn_like_others(tmp_path: Path) -> None:
+    public = load_taubench_airline().sort_values(["conversation_id", "turn"], ignore_index=True)
+    assert_frame_equal(read_logs("taubench-airline"), public)
+    path = tmp_path / "public.jsonl"
+    path.write_bytes(jsonl(to_records(public.drop(columns="task"))))
+    some = read_logs("taubench-airline", rate=0.3, seed=2)
+    columns = [name for name in LOGS.columns if name != "feedback_raw"]  # which had the reward
+    assert_frame_equal(some[columns], read_logs(path, rate=0.3, seed=2)[columns])
+    assert 0 < some["conversation_id"].nunique() < 50
 
 
 def test_what_a_log_holds_twice_counts_once(tmp_path: Path) -> None:

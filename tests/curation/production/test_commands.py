@@ -95,6 +95,7 @@ def test_verdicts_that_are_not_recorded_are_a_miss_and_all_else_is_written(
         (b'{"who": "user", "said": "Hi", "chat": "c"}\n', ["--map", "text"], "COLUMN=FIELD"),
         (gzip.compress(b'{"session": "s"}\n' * 999)[:-20], [], "read"),
         (b"{}", ["--rate", "0"], "--rate must be above 0"),
+        (b"{}", [""], "there are no logs at"),
     ],
 )
 def test_logs_that_cannot_be_used_leave_nothing_behind(
@@ -127,7 +128,42 @@ def test_drafts_are_fifteen_of_each_kind_redacted_and_the_same_again(
     assert not found.logs["text"].str.contains("@example.com", regex=False).any()
     other = draft_candidates(read_logs(airline), seed=1).candidates
     assert set(other["conversation_id"]) != set(found.candidates["conversation_id"])
-    assert "15 of 18 conversations with a person taking over" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "15 of 18 conversations with a person taking over" in said
+    assert f'open notebooks/curate.ipynb with logs = "{one}"' in said
+
+
+def test_nothing_personal_is_said_or_written_of_ids_categories_and_damaged_records(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = ["ada@example.org", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00"]
+    secrets.append("sk-ant-api03-abcdefghijklmnopqrstuvwx")
+    said = [("user", f"Is this {' '.join(secrets)}?"), ("assistant", f"I cannot say {secrets[0]}.")]
+    rows: list[dict[str, Any]] = [
+        {"session": name, "role": role, "content": text, "escalated": True,
+         "category": secrets[0], "model": secrets[3], "trace_id": secrets[2]}
+        for name in secrets
+        for role, text in said
+    ]  # fmt: skip
+    rows.append({"session": "s", "role": secrets[0], "content": secrets[1]})
+    path = tmp_path / "day.jsonl"
+    text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    path.write_text(f'{text}{{"session": "t", "content": "{" ".join(secrets)}"')
+    results = tmp_path / "results"
+    run("golden", "draft", suite, "--from", path, "--results", results)
+    run("score-logs", suite, path, "--results", results)
+    told = capsys.readouterr()
+    files = [file for file in results.rglob("*") if file.is_file()]
+    assert {file.name for file in files} == {
+        "candidates.jsonl", "logs.jsonl", "damaged_logs.jsonl", "scores.jsonl", "summary.md"
+    }  # fmt: skip
+    for written in [told.out, told.err, *(file.read_text() for file in files)]:
+        assert [secret for secret in secrets if secret in written] == []
+    folder = only(results / "_drafts" / "shop")
+    found = read_candidates(folder)
+    assert set(found.candidates["conversation_id"]) == set(found.logs["conversation_id"])
+    scored = rows_of(only(results / "_production" / "shop") / "scores.jsonl")
+    assert len({row["case_id"] for row in scored}) == len(secrets)
 
 
 def test_too_few_drafts_are_said_and_none_is_an_error(

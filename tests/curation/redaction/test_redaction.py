@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from evalnb.curation.redaction.quality import redaction_quality
-from evalnb.curation.redaction.redacting import REPLACED, describe_redaction, redact
+from evalnb.curation.redaction.redacting import (
+    REPLACED,
+    describe_redaction,
+    redact,
+    redact_names,
+)
 from evalnb.curation.redaction.redactor import Placeholders, redactor_of
 from evalnb.curation.redaction.spans import Span, without_overlaps
 from evalnb.errors import InputError
@@ -110,6 +115,39 @@ def test_the_same_value_is_the_same_placeholder_in_a_conversation() -> None:
     first = {"conversation_id": "a", "turn": 1, "column": "text", "start": 0, "end": 15, "kind": "EMAIL", "placeholder": "<EMAIL_1>", "replaced": "ada@example.org", "score": 1.0}  # fmt: skip
     assert_frame_equal(found.replaced.head(1), REPLACED.build([first]))
     assert describe_redaction(found)[0] == "7 places replaced in 4 of 5 messages"
+
+
+def test_what_stands_beside_the_texts_is_redacted_too() -> None:
+    names = ["ada@example.org", "../4111 1111 1111 1111", "ada@example.org", "c-1"]
+    logs = LOGS.build(
+        {
+            "conversation_id": name,
+            "turn": turn,
+            "role": "user",
+            "text": "Hello?",
+            "category": "mail of ada@example.org",
+            "model": "sk-ant-api03-abcdefghijklmnopqrstuvwx",
+            "queue": "bo@example.org",
+        }
+        for turn, name in enumerate(names, 1)
+    ).astype({"queue": "string"})
+    found = redact(logs)
+    # The letters are those of `echo -n ada@example.org | sha256sum`, 0 to 9 and a to f as a to p.
+    ada = "<EMAIL_1>-mpoaannoegop"
+    named = found.logs["conversation_id"].tolist()
+    assert named[0] == named[2] == ada
+    assert named[1].startswith("../<CARD_1>-")
+    assert named[3] == "c-1"
+    assert set(found.logs["category"]) == {"mail of <EMAIL_1>"}
+    assert set(found.logs["model"]) == {"<SECRET_1>"}
+    assert set(found.logs["queue"]) == {"<EMAIL_1>"}
+    assert set(found.replaced["column"]) == {"conversation_id", "category", "model", "queue"}
+    of_ada = found.replaced[found.replaced["conversation_id"].eq(ada)]
+    assert list(zip(of_ada["turn"], of_ada["column"], strict=True)) == [
+        (1, "conversation_id"), (1, "category"), (1, "model"), (1, "queue")
+    ]  # fmt: skip
+    assert_frame_equal(redact_names(found.logs), found.logs)
+    assert_frame_equal(redact_names(logs)[["conversation_id"]], found.logs[["conversation_id"]])
 
 
 def test_a_placeholder_that_somebody_typed_is_not_given_away_again() -> None:

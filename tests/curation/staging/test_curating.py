@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evalnb.cases import Case
 from evalnb.curation.candidates.picks import candidates_of
-from evalnb.curation.staging.adding import add_staged
+from evalnb.curation.staging.adding import add_staged, describe_adding
 from evalnb.curation.staging.curating import Curating
 from evalnb.curation.staging.exchange import respond_to_curator
 from evalnb.curation.staging.files import StagedFile, staged_path
 from evalnb.curation.staging.items import items_to_curate
+from evalnb.curation.staging.opening import Picked, describe_gaps
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
-from evalnb.golden import read_golden
-from tests.commands import evalnb
+from evalnb.golden import GoldenSet, read_golden
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evalnb.curation.staging.items import CurationItem
-    from evalnb.golden import GoldenSet
 
-CASE = {"id": "hello", "input": "Where is my parcel?", "must_contain": ["parcel"]}
+CASE: dict[str, Any] = {"id": "hello", "input": "Where is my parcel?", "must_contain": ["parcel"]}
+GOLDEN = GoldenSet((Case(**CASE),))
 KEYWORDS = {"expected_keywords": "refund\n\n refund \nfive days"}
 
 
@@ -57,9 +60,10 @@ def golden(tmp_path: Path) -> GoldenSet:
     return make_suite(tmp_path / "shop", [CASE])
 
 
-def items_of(golden: GoldenSet, n: int = 4) -> list[CurationItem]:
+@cache
+def items_of(cases: GoldenSet = GOLDEN, n: int = 4) -> list[CurationItem]:
     picks = [{"conversation_id": f"c-{k}", "reason": "asked twice"} for k in range(n)]
-    return items_to_curate(golden, candidates_of("struggling", picks), logs(n), source="the log")
+    return items_to_curate(cases, candidates_of("struggling", picks), logs(n), source="the log")
 
 
 class Clock:
@@ -72,7 +76,7 @@ class Clock:
 
 
 def curating(golden: GoldenSet, n: int = 4) -> Curating:
-    return Curating(items_of(golden, n), staged_path(golden, "scripted-anna"), clock=Clock())
+    return Curating(items_of(n=n), staged_path(golden, "scripted-anna"), clock=Clock())
 
 
 def lines(golden: GoldenSet) -> list[dict[str, Any]]:
@@ -135,9 +139,46 @@ def test_what_makes_no_case_is_said_by_field_and_loses_nothing(
     assert (answer["seq"], answer["state"]["item"]["id"]) == (7, item)
     assert field in {problem["field"] for problem in answer["problems"]}
     assert any(said in problem["message"] for problem in answer["problems"])
+    assert answer["error"] == "the case was not accepted"
     again = curating(golden)
     assert again.edits["note"] == "kept"
     assert again.progress.n_accepted == 0
+
+
+def test_a_language_that_the_log_does_not_name_is_told_from_the_texts(golden: GoldenSet) -> None:
+    said = ["Wo ist mein Paket? Ich warte schon eine Woche.", "Das weiß ich nicht."]
+    talk = LOGS.build(
+        {"conversation_id": "c", "turn": turn, "role": role, "text": text}
+        for turn, (role, text) in enumerate(zip(("user", "assistant"), said, strict=True), 1)
+    )
+    picks = candidates_of("uniform", [{"conversation_id": "c", "reason": "drawn"}])
+    (item,) = items_to_curate(golden, picks, talk)
+    session = Curating([item], staged_path(golden, "scripted-anna"), clock=Clock())
+    assert session.shown()["about"] == ["de"]
+    assert session.accept(KEYWORDS).language == "de"
+
+
+def test_what_was_said_before_the_user_is_no_history_and_a_name_acts_not_unseen(
+    golden: GoldenSet,
+) -> None:
+    said = [("assistant", "Hello!"), ("user", "Hi."), ("assistant", "Yes?"), ("user", "A refund.")]
+    name = "../../x\u202e\n\x1b[31m"
+    talk = LOGS.build(
+        {"conversation_id": name, "turn": turn, "role": role, "text": text}
+        for turn, (role, text) in enumerate(said, 1)
+    )
+    picks = candidates_of("uniform", [{"conversation_id": name, "reason": "drawn"}])
+    (item,) = items_to_curate(golden, picks, talk)
+    session = Curating([item], staged_path(golden, "scripted-anna"), clock=Clock())
+    case = session.accept({**KEYWORDS, "ends_with": "2", "input": "A refund."})
+    assert case.conversation() == [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "user", "content": "A refund."},
+    ]
+    assert case.source == (
+        "production log: conversation ../../x\ufffd \ufffd[31m, picked by uniform, redacted"
+    )
 
 
 def test_a_rejection_needs_a_reason(golden: GoldenSet) -> None:
@@ -156,7 +197,7 @@ def test_a_field_that_nobody_knows_is_refused(golden: GoldenSet) -> None:
 
 
 def test_nobody_curates_under_the_placeholder(golden: GoldenSet) -> None:
-    session = Curating(items_of(golden), staged_path(golden, "your-name"))
+    session = Curating(items_of(), staged_path(golden, "your-name"))
     assert session.is_anonymous
     with pytest.raises(InputError, match="say who curates"):
         session.skip()
@@ -180,7 +221,8 @@ def test_the_nearest_case_and_words_of_good_answers_are_shown(golden: GoldenSet)
 
 def test_what_a_holdout_case_says_is_not_shown(tmp_path: Path) -> None:
     golden = make_suite(tmp_path / "shop", [{**CASE, "split": "holdout"}])
-    shown = curating(golden).shown()
+    items = items_of.__wrapped__(golden)
+    shown = Curating(items, staged_path(golden, "scripted-anna")).shown()
     assert shown["nearest"]["case_id"] == "hello"
     assert "parcel" not in str(shown["nearest"])
     assert "a holdout case" in shown["nearest"]["text"]
@@ -246,18 +288,29 @@ def test_staged_cases_are_added_once(golden: GoldenSet) -> None:
     session.accept(KEYWORDS)
     session.undo()
     assert golden.folder is not None
-    suite, project = str(golden.folder), golden.folder.parent
-    done = evalnb("golden", "add", suite, "--from", session.path, folder=project)
-    assert done.code == 0, done.error
-    assert done.out.startswith("2 cases added, 0 there already, 0 refused\n")
-    assert f"added {first.id}" in done.out
-    assert "nearly what `" not in done.out.splitlines()[1]
+    done = add_staged(golden, session.path)
+    assert describe_adding(done)[:2] == [
+        "2 cases added, 0 there already, 0 refused",
+        f"  added {first.id}",
+    ]
     added = read_golden(golden.folder)
     assert [case.id for case in added][:2] == ["hello", first.id]
     assert added[first.id] == first
-    again = evalnb("golden", "add", suite, "--from", session.path, folder=project)
-    assert again.out == "0 cases added, 2 there already, 0 refused\n"
-    assert evalnb("check", suite, folder=project).code == 0
+    again = add_staged(added, session.path)
+    assert describe_adding(again) == ["0 cases added, 2 there already, 0 refused"]
+
+
+def test_what_others_added_meanwhile_stays(golden: GoldenSet) -> None:
+    session = curating(golden)
+    first = session.accept(KEYWORDS)
+    assert golden.folder is not None
+    other = {"id": "other", "input": "Do you ship to Malta?", "must_contain": ["Malta"]}
+    with (golden.folder / "cases.jsonl").open("a") as file:
+        file.write(json.dumps(other) + "\n")
+    assert [case.id for case in golden] == ["hello"]
+    done = add_staged(golden, session.path)
+    assert [case.id for case in done.golden] == ["hello", "other", first.id]
+    assert [case.id for case in read_golden(golden.folder)] == ["hello", "other", first.id]
 
 
 def test_what_is_wrong_is_refused_by_line_and_the_rest_is_added(
@@ -273,16 +326,26 @@ def test_what_is_wrong_is_refused_by_line_and_the_rest_is_added(
     ]
     path = tmp_path / "cases.jsonl"
     path.write_text("".join(f"{json.dumps(case)}\n" for case in cases))
-    done = evalnb("golden", "add", golden.folder or "", "--from", path, folder=tmp_path)
-    assert done.code == 2
-    assert done.out.startswith("2 cases added, 0 there already, 4 refused\n")
-    assert "added near (nearly what `hello` says)" in done.out
+    said_of_all = describe_adding(add_staged(golden, path))
+    assert said_of_all[0] == "2 cases added, 0 there already, 4 refused"
+    assert "  added near (nearly what `hello` says)" in said_of_all
     for number, said in ((2, "is the id of another case"), (3, "asks what case `hello` asks"),
                          (4, "is no known field"), (5, "states no expectation")):  # fmt: skip
-        (line,) = (line for line in done.out.splitlines() if f"cases.jsonl:{number}:" in line)
+        (line,) = (line for line in said_of_all if f"cases.jsonl:{number}:" in line)
         assert said in line
     assert golden.folder is not None
     assert [case.id for case in read_golden(golden.folder)] == ["hello", "new", "near"]
+
+
+def test_gaps_are_said_of_traffic_and_not_of_what_was_picked(golden: GoldenSet) -> None:
+    picks = candidates_of("uniform", [{"conversation_id": "c-0", "reason": "drawn"}])
+    traffic = Picked(picks, logs(4), "the log", [])
+    said = describe_gaps(golden, traffic)
+    assert said[0].endswith("n = 4) are far from every golden case")
+    assert any(line.startswith("  missing: ") for line in said)
+    assert [line.partition(":")[0] for line in said[-2:]] == ["category", "language"]
+    (said_of_picked,) = describe_gaps(golden, replace(traffic, is_traffic=False))
+    assert "they do not say" in said_of_picked
 
 
 def test_a_file_that_is_not_there_or_torn_adds_nothing(golden: GoldenSet, tmp_path: Path) -> None:
