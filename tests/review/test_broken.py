@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pytest
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
 from evalnb.reports import review_words as say
-from evalnb.reports.review_page import review_page
+from evalnb.reports.review_page import SECTIONS, review_page
 from evalnb.review.opening import open_review
 from evalnb.review.traffic import drawn_traffic
 
@@ -106,7 +107,9 @@ def test_logs_that_are_not_there_and_certificates_that_are_torn_are_errors(few: 
         say.kappa_lines(few.review())
 
 
-def test_nothing_hostile_gets_through_to_the_page(few: Few) -> None:
+def test_the_page_holds_every_section_fetches_nothing_and_lets_nothing_hostile_through(
+    few: Few,
+) -> None:
     for run in few.runs:
         rewrite(run / "scores.jsonl", lambda row: row | {"reason": HOSTILE})
         report = run / "report.json"
@@ -120,6 +123,10 @@ def test_nothing_hostile_gets_through_to_the_page(few: Few) -> None:
     assert "&lt;script&gt;" in page
     for raw in ("<script", "<img src=x", "<b>hostile", "\x1b", "\u202e"):
         assert raw not in page
+    assert "SYNTHETIC" in page
+    assert all(f'<h2 id="{one.name}">' in page for one in SECTIONS)
+    assert not re.search(r'(src|href)="(?!data:|#)', page)
+    assert page.count("<img ") == sum(one.figure is not None for one in SECTIONS)
 
 
 def test_of_much_traffic_always_the_same_conversations_are_drawn() -> None:
