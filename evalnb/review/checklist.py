@@ -70,7 +70,7 @@ def checklist_record(
             hint = f" (did you mean {near!r}?)" if near else ""
             raise InputError(f"{name!r} is no item of the checklist{hint}: {', '.join(ITEMS)}")
     if not by.strip():
-        raise InputError("a checklist needs who reviewed: give `reviewer`")
+        raise InputError("a checklist needs who reviewed: write a name")
     return {
         "format": 1,
         "suite": review.golden.settings.name,

@@ -20,7 +20,7 @@ def checklist_form(review: Review, by: str) -> Any:
     Parameters
     ----------
     review : what was looked at
-    by : who reviews
+    by : who reviews, as the form has it at first
 
     Returns
     -------
@@ -37,6 +37,9 @@ def checklist_form(review: Review, by: str) -> Any:
         name: widgets.Text(placeholder="note", layout=widgets.Layout(width="20em"))
         for name in ITEMS
     }
+    reviewer = widgets.Text(
+        value=by, description="Reviewed by", layout=widgets.Layout(width="20em")
+    )
     said = widgets.Label(value="Not saved yet.")
     button = widgets.Button(description="Save the review", button_style="primary")
 
@@ -44,7 +47,7 @@ def checklist_form(review: Review, by: str) -> Any:
         ticked = [name for name, box in boxes.items() if box.value]
         texts = {name: note.value for name, note in notes.items() if note.value.strip()}
         try:
-            paths = write_checklist(review, ticked, texts, by)
+            paths = write_checklist(review, ticked, texts, reviewer.value)
         except (EvalnbError, OSError) as error:
             said.value = f"Not saved: {error}"
             return
@@ -52,4 +55,4 @@ def checklist_form(review: Review, by: str) -> Any:
 
     button.on_click(save)
     rows = [widgets.HBox([boxes[name], notes[name]]) for name in ITEMS]
-    return widgets.VBox([*rows, widgets.HBox([button, said])])
+    return widgets.VBox([*rows, widgets.HBox([reviewer, button, said])])

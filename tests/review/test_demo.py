@@ -151,14 +151,20 @@ def test_the_checklist_is_kept_as_a_record_and_a_page(own: Review) -> None:
 
 
 def test_the_form_writes_only_when_its_button_is_pressed(own: Review, tmp_path: Path) -> None:
-    form = checklist_form(own, "Grace")
+    form = checklist_form(own, "")
     record = tmp_path / "support" / "reviews" / f"{own.as_of}.json"
     *rows, last = form.children
     rows[0].children[0].value = True
     assert not record.exists()
-    last.children[0].click()
+    name, button, said = last.children
+    button.click()
+    assert said.value == "Not saved: a checklist needs who reviewed: write a name"
+    assert not record.exists()
+    name.value = "Grace"
+    button.click()
+    assert json.loads(record.read_text())["by"] == "Grace"
     assert json.loads(record.read_text())["items"][0]["done"]
-    assert last.children[1].value.startswith("Saved: ")
+    assert said.value.startswith("Saved: ")
 
 
 def test_a_suite_without_anything_says_what_it_needs(tmp_path: Path, demo: DemoHistory) -> None:
