@@ -171,7 +171,7 @@ def test_a_link_that_leads_nowhere_is_there_already(tmp_path: Path) -> None:
 def test_where_one_file_cannot_be_written_none_is_left(name: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
-    with pytest.raises(InputError, match="cannot be written: .* No file was left"):
+    with pytest.raises(InputError, match=r"cannot be written: .* No file was left"):
         create_project(tmp_path)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / name]
 
