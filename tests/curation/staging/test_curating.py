@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evalnb.curation.staging.items import CurationItem
 
 CASE = {"id": "hello", "input": "Where is my parcel?", "must_contain": ["parcel"]}
-GOLDEN = GoldenSet((Case(**CASE),))
+GOLDEN = GoldenSet((Case.model_validate(CASE),))
 KEYWORDS = {"expected_keywords": "refund\n\n refund \nfive days"}
 
 
