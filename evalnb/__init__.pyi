@@ -36,6 +36,7 @@ from .curation.labels import read_labels as read_labels
 from .datasets import load_hanna as load_hanna
 from .datasets import load_pandalm as load_pandalm
 from .datasets import load_triviaqa as load_triviaqa
+from .demo.making import make_demo_history as make_demo_history
 from .disagreements import confusion_table as confusion_table
 from .disagreements import largest_disagreements as largest_disagreements
 from .errors import DecisionError as DecisionError

@@ -57,7 +57,8 @@ def judges_of(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
     scorer to `fingerprint`, `model` as asked and `answered`, a list of ids as the API gave them
         Only scorers with a verdict.
     """
-    judged = scores[(scores["tier"] == "judge") & scores["judge_fingerprint"].notna()]
+    told = scores[["scorer", "tier", "judge_fingerprint", "judge_model", "judge_model_answered"]]
+    judged = told[(told["tier"] == "judge") & told["judge_fingerprint"].notna()]
     found = {}
     for scorer, rows in judged.groupby("scorer", sort=True):
         found[str(scorer)] = {

@@ -25,6 +25,7 @@ from typer.core import TyperGroup
 
 import evalnb
 from evalnb import curation
+from evalnb.demo.texts import SYNTHETIC
 from evalnb.errors import EvalnbError, InputError, MissError
 from evalnb.places import place, shown_from_here
 
@@ -406,6 +407,23 @@ def certify(
 
 
 @app.command()
+def demo_history(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where it goes; made if missing, else empty.")
+    ],
+    as_of: AsOf = None,
+) -> None:
+    """Make six months of synthetic nightly runs, to try monthly_review.ipynb on."""
+    demo = evalnb.make_demo_history(folder, _day(as_of))
+    _say(f"{SYNTHETIC}\n{folder}: what was planted")
+    for event in demo.events:
+        _say(f"  {event.kind}: {event.first} to {event.last}, {len(event.cases)} cases")
+    _say(
+        f"Look at it: papermill notebooks/monthly_review.ipynb out.ipynb -k python3 -r suite {demo.suite}"
+    )
+
+
+@app.command()
 def init(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Where the project goes; made if missing.")
@@ -413,13 +431,17 @@ def init(
 ) -> None:
     """Lay out a new project that runs at once: a suite, the notebooks, a workflow, a README."""
     written = evalnb.create_project(folder)
-    _say(f"{folder}: {len(written)} files")
+    _say(_printable(f"{folder}: {len(written)} files"))
+    for path in written:
+        if not path.is_relative_to(folder):
+            _say(_printable(f"  and for all of the repository {os.path.relpath(path)}"))
     _say("\n".join(f"  {line}" for line in _first_steps(folder)))
 
 
 def _first_steps(folder: Path) -> list[str]:
+    name = f"./{folder}" if str(folder).startswith("-") else str(folder)
     return [
-        *([f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []),
+        *([f"cd {shlex.quote(name)}"] if folder.resolve() != Path.cwd() else []),
         "evalnb run golden/support   # replayed, no key",
         "then README.md: five steps to your own application, cases and CI",
     ]

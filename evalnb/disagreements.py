@@ -14,7 +14,7 @@ from evalnb.stats.kappa import confusion
 if TYPE_CHECKING:
     from evalnb.ratings import Scales
 
-__all__ = ["bias_by_level", "confusion_table", "largest_disagreements"]
+__all__ = ["bias_by_level", "confusion_table", "largest_disagreements", "reliability_by_level"]
 
 
 def confusion_table(
@@ -74,6 +74,39 @@ def bias_by_level(
     return typed(pd.DataFrame(rows, columns=["axis", "level", *_BIAS]), _BIAS)
 
 
+def reliability_by_level(
+    ratings: pd.DataFrame,
+    judge: str,
+    *,
+    scales: Scales,
+    people: str | None = None,
+) -> pd.DataFrame:
+    """Say what people say, on average, of what the judge puts on each level.
+
+    Parameters
+    ----------
+    ratings, judge, scales, people : as `evalnb.agreement.decisions` takes them
+
+    Returns
+    -------
+    axis, level, position, people, ci_low, ci_high, n, reason : a row an axis with an order, and level
+        `level` is the judge's, by name, `position` its number; `people` is the mean of what people
+        say there, with its t interval. Where it is `position` throughout, the judge's levels mean
+        what people's do. NA with a reason as in `bias_by_level`.
+    """
+    rows: list[dict[str, Any]] = []
+    for axis, scale in scales.items():
+        if not scale.ordered:
+            continue
+        pairs = beside(ratings, axis, judge, scale, people).dropna(subset=["people", "judge"])
+        for level in scale.levels:
+            values = pairs.loc[pairs["judge_level"] == level, "people"].tolist()
+            found = _bias(values)
+            found["people"] = found.pop("bias", None)
+            rows.append({"axis": axis, "level": scale.name(level), "position": level, **found})
+    return typed(pd.DataFrame(rows, columns=["axis", "level", *_RELIABILITY]), _RELIABILITY)
+
+
 def largest_disagreements(
     ratings: pd.DataFrame,
     judge: str,
@@ -108,6 +141,14 @@ def largest_disagreements(
 
 _BIAS = {
     "bias": "Float64",
+    "ci_low": "Float64",
+    "ci_high": "Float64",
+    "n": "Int64",
+    "reason": "string",
+}
+_RELIABILITY = {
+    "position": "Float64",
+    "people": "Float64",
     "ci_low": "Float64",
     "ci_high": "Float64",
     "n": "Int64",

@@ -9,8 +9,9 @@ import numpy as np
 
 from evalnb.advice import by_basis, same_basis
 from evalnb.baseline import CASE, count
-from evalnb.findings import FEWEST_TESTED, SUITE
+from evalnb.findings import SUITE
 from evalnb.frames import FrameSchema
+from evalnb.stats.levels import SMALLEST_SLICE
 from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_means import paired_mean_row
 from evalnb.stats.sign_flip import sign_flip
@@ -139,7 +140,7 @@ def _slices(golden: GoldenSet, ids: list[str]) -> dict[str, np.ndarray]:
             for entry in value if isinstance(value, list) else [value]:
                 if isinstance(entry, str):
                     single.setdefault(f"{field}={entry}", set()).add(place)
-    large = {name: held for name, held in single.items() if len(held) >= FEWEST_TESTED}
+    large = {name: held for name, held in single.items() if len(held) >= SMALLEST_SLICE}
     pairs = {
         f"{one} & {other}": large[one] & large[other]
         for one, other in combinations(large, 2)
@@ -149,7 +150,7 @@ def _slices(golden: GoldenSet, ids: list[str]) -> dict[str, np.ndarray]:
     return {
         name: np.array(sorted(held), int)
         for name, held in every.items()
-        if len(held) >= FEWEST_TESTED
+        if len(held) >= SMALLEST_SLICE
     }
 
 

@@ -28,8 +28,7 @@ from evalnb.costs import cache_shortfalls
 from evalnb.curtailing import Curtailing
 from evalnb.first_baseline import gap_since_first_baseline
 from evalnb.frames import PAIRS, VERDICTS, is_accident, to_records
-from evalnb.gate import decide, exit_code, outcome
-from evalnb.holdout import holdout_cases
+from evalnb.gate import decide, exit_code, outcome, suspect_cases
 from evalnb.journal import UNFINISHED
 from evalnb.judges import load_pairwise_judge, suite_judges
 from evalnb.judging import Judging, batches_of
@@ -37,7 +36,7 @@ from evalnb.names import LOCAL_MODEL, LOCAL_NOTICE
 from evalnb.noise import aa_runs, planned_by
 from evalnb.pairwise_rule import pairs_with_baseline
 from evalnb.past_runs import past_runs
-from evalnb.phrase_rule import wording_since
+from evalnb.phrase_rule import suite_wording
 from evalnb.places import shown_from_here
 from evalnb.resuming import open_journal
 from evalnb.runner import run
@@ -323,7 +322,8 @@ def decided_run(
     scored : what was answered and scored of all its cases
     as_of : the day that waivers are compared with
     override : as for `evalnb.decide`
-    confirming : asks again about what looks worse, None in replay and of shards
+    confirming : asks again about what looks worse; None in replay, and of shards and runs scored again,
+        which send no request: the manifest says so where something looks worse
 
     Raises
     ------
@@ -348,13 +348,17 @@ def decided_run(
         history = past_runs(golden, root, before=about["run_id"])
     if confirming is not None and baseline is not None:
         confirmation = confirming(scores, baseline, float(costs.sum()))
+    why_not = confirming.why_not if confirming else ""
+    if confirming is None and baseline is not None and about["mode"] == "live":
+        suspects = suspect_cases(golden, scores, baseline, as_of=as_of, waivers=waivers)
+        why_not = _nothing_is_asked(about) if suspects else ""
     planned = None
     if history is not None and baseline is not None:
         numbers = outputs["case_id"].nunique(), about["repeats"]
         planned = planned_by(golden, aa_runs(history), cases=numbers[0], repeats=numbers[1])
     wording = None
     if baseline is not None:
-        wording = wording_since(outputs, baseline.outputs, holdout_cases(golden))
+        wording = suite_wording(golden, outputs, baseline.outputs)
     decision = decide(
         golden,
         scores,
@@ -398,7 +402,7 @@ def decided_run(
             "power": None if planned is None else _about_power(planned),
             "wording": None if wording is None else _about_wording(wording),
             "confirmation": confirmation.summary() if confirmation else None,
-            "no_confirmation": (confirming.why_not if confirming else "") or None,
+            "no_confirmation": why_not or None,
             **_about_outputs(outputs, scores, asked),
             "figures": run_figures(results),
             "outcome": outcome(decision),
@@ -423,6 +427,11 @@ def decided_run(
         confirmation=confirmation,
         wording=wording,
     )
+
+
+def _nothing_is_asked(about: Mapping[str, Any]) -> str:
+    what = "shards are merged" if "shards" in about else "a run is scored again"
+    return f"{what} without a request. The run decides by itself; `evalnb run` asks again"
 
 
 def _about_wording(study: PhraseStudy) -> dict[str, Any]:

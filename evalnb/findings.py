@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalnb.frames import Outcome
 
-__all__ = ["FEWEST_TESTED", "ROUNDING", "SUITE", "Row", "finding"]
-
-FEWEST_TESTED = 8
-"""A slice with fewer cases is shown, not tested."""
+__all__ = ["ROUNDING", "SUITE", "Row", "finding"]
 
 ROUNDING = 1e-9
 """Two means of the same numbers may differ by this much."""

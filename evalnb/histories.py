@@ -7,15 +7,12 @@ two, here or from a store at a URL.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pydantic_core import from_json
+from typing import TYPE_CHECKING, Any
 
 from evalnb.baseline import CASE
 from evalnb.frames import RESULTS, FrameSchema
-from evalnb.places import is_remote
 from evalnb.reports.text import listing
-from evalnb.results import results_root
+from evalnb.run_files import MANIFEST_TEXTS, read_manifests, read_results, runs_folder
 from evalnb.runs import run_figures
 
 if TYPE_CHECKING:
@@ -59,6 +56,7 @@ HISTORY = FrameSchema(
         "judge_cost_usd": "Float64",
         "input_tokens": "Int64",
         "output_tokens": "Int64",
+        "synthetic": "string",
     },
     key=("run_id", "scorer"),
 )
@@ -68,7 +66,8 @@ HISTORY = FrameSchema(
 should have one. Rows of one scorer may be compared where `series` is the same: it changes with the
 golden version, the tier, the suite's own scorers, and the judge's fingerprint or answering model; for
 `(case)` `judge_fingerprint` is that of the judges that count. What follows `n_missing` is of the
-run as a whole and the same in all its rows; `override` is the reason of one.
+run as a whole and the same in all its rows; `override` is the reason of one, `synthetic` says of a run
+that nobody ran how it was made.
 """
 
 CASE_HISTORY = FrameSchema(
@@ -87,21 +86,20 @@ CASE_HISTORY = FrameSchema(
 many of its repeats were scored and passed. Cases without a value in a run have no row of it."""
 
 _MOST_NAMED = 50
-_TEXTS = ("run_id", "system", "system_fingerprint", "mode", "golden_version")
 _WHOLE = (
-    *(*_TEXTS, "tier", "outcome", "cost_usd", "judge_cost_usd", "input_tokens", "output_tokens"),
+    *MANIFEST_TEXTS,
+    "tier",
+    "outcome",
+    "cost_usd",
+    "judge_cost_usd",
+    "input_tokens",
+    "output_tokens",
+    "synthetic",
 )
 
 
 class DamagedRunWarning(UserWarning):
     """Some runs were left out, since they cannot be read or came to no decision."""
-
-
-class _Found(NamedTuple):
-    """The manifests of the runs that are whole, in order of time, and what is wrong with others."""
-
-    manifests: list[dict[str, Any]]
-    damaged: dict[str, str]
 
 
 def history(golden: GoldenSet, root: Path | None = None) -> pd.DataFrame:
@@ -121,22 +119,18 @@ def history(golden: GoldenSet, root: Path | None = None) -> pd.DataFrame:
     DamagedRunWarning
         Which runs were left out, and why.
     """
-    folder = _runs_folder(golden, root)
-    found = _read_manifests(folder, golden.settings.name)
-    older = [one["run_id"] for one in found.manifests if "figures" not in one]
-    reports = _read(folder, older, "report.json")
+    folder = runs_folder(golden, root)
+    manifests, damaged = read_manifests(folder, golden.settings.name)
+    older = [manifest["run_id"] for manifest in manifests if "figures" not in manifest]
+    results, unreadable = read_results(folder, older)
     series: dict[tuple[Any, ...], int] = {}
     rows: list[dict[str, Any]] = []
-    for manifest in found.manifests:
-        figures = manifest.get("figures")
-        if figures is None:
-            results = _results(reports[manifest["run_id"]], manifest["run_id"])
-            if isinstance(results, str):
-                found.damaged[manifest["run_id"]] = results
-                continue
-            figures = run_figures(RESULTS.build(results))
-        rows += _rows(manifest, figures, series)
-    _warn(golden, found.damaged)
+    for manifest in manifests:
+        if manifest["run_id"] not in unreadable:
+            of_run = results.get(manifest["run_id"])
+            figures = manifest["figures"] if of_run is None else run_figures(RESULTS.build(of_run))
+            rows += _rows(manifest, figures, series)
+    _warn(golden, damaged | unreadable)
     return HISTORY.build(rows)
 
 
@@ -160,124 +154,15 @@ def case_history(
     DamagedRunWarning
         Which runs were left out, and why.
     """
-    reports = _read(_runs_folder(golden, root), runs, "report.json")
-    damaged: dict[str, str] = {}
-    rows: list[dict[str, Any]] = []
-    for run_id, raw in reports.items():
-        results = _results(raw, run_id)
-        if isinstance(results, str):
-            damaged[run_id] = results
-            continue
-        for result in results:
-            rows += _case_rows(run_id, result)
+    results, damaged = read_results(runs_folder(golden, root), runs)
+    rows = [
+        row
+        for run_id in results
+        for result in results[run_id]
+        for row in _case_rows(run_id, result)
+    ]
     _warn(golden, damaged)
     return CASE_HISTORY.build(rows)
-
-
-def _runs_folder(golden: GoldenSet, root: Path | None) -> Path:
-    return (root or results_root(golden)) / golden.settings.name
-
-
-def _read_manifests(folder: Path, suite: str) -> _Found:
-    decided = _decided(folder)
-    manifests: list[dict[str, Any]] = []
-    damaged = {
-        run: "it came to no decision" for run, is_decided in decided.items() if not is_decided
-    }
-    whole = [run for run, is_decided in decided.items() if is_decided]
-    for run, raw in _read(folder, whole, "run.json").items():
-        manifest = _manifest(raw, run, suite)
-        if isinstance(manifest, str):
-            damaged[run] = manifest
-        else:
-            manifests.append(manifest)
-    # The id begins with the second in which a run began; of one second, when it ended.
-    manifests.sort(key=lambda one: (one["run_id"].split("-")[0], one.get("finished_at") or ""))
-    return _Found(manifests, damaged)
-
-
-def _decided(folder: Path) -> dict[str, bool]:
-    """Return the runs that are there, and which of them came to a decision."""
-    if not is_remote(folder):
-        if not folder.is_dir():
-            return {}
-        runs = sorted(path for path in folder.iterdir() if path.is_dir())
-        return {path.name: (path / "report.json").exists() for path in runs}
-    there: dict[str, bool] = {}
-    fs: Any = folder.fs  # type: ignore[attr-defined]
-    root = folder.path  # type: ignore[attr-defined]
-    if not fs.exists(root):
-        return {}
-    for path in sorted(fs.find(root)):
-        parts = path.removeprefix(root).strip("/").split("/")
-        if len(parts) == 2:
-            there[parts[0]] = there.get(parts[0], False) or parts[1] == "report.json"
-    return there
-
-
-def _read(folder: Path, runs: Collection[str], name: str) -> dict[str, bytes | Exception]:
-    """Read one file of each run; those at a URL at one stroke, since each has its way to go."""
-    if not is_remote(folder):
-        return {run: _read_local(folder / run / name) for run in runs}
-    if not runs:
-        return {}
-    paths = {run: f"{folder.path}/{run}/{name}" for run in runs}  # type: ignore[attr-defined]
-    found = folder.fs.cat(list(paths.values()), on_error="return")  # type: ignore[attr-defined]
-    by_path = {path.strip("/"): content for path, content in found.items()}
-    return {run: by_path[path.strip("/")] for run, path in paths.items()}
-
-
-def _read_local(path: Path) -> bytes | Exception:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        return error
-
-
-def _manifest(raw: bytes | Exception, run: str, suite: str) -> dict[str, Any] | str:
-    """Return a manifest, or what is wrong with it."""
-    content = _object(raw, "run.json")
-    if isinstance(content, str):
-        return content
-    lacking = [name for name in _TEXTS if not isinstance(content.get(name), str)]
-    if lacking:
-        return f"run.json has no {', '.join(lacking)}"
-    if content["run_id"] != run:
-        return f"run.json belongs to run {content['run_id']}"
-    if content.get("suite") != suite:
-        return f"it is of the suite {content.get('suite')}"
-    figures = content.get("figures")
-    if figures is not None and not _are_figures(figures):
-        return "the figures in run.json are damaged"
-    return content
-
-
-def _are_figures(figures: Any) -> bool:
-    return isinstance(figures, list) and all(
-        isinstance(row, dict) and isinstance(row.get("scorer"), str) for row in figures
-    )
-
-
-def _results(raw: bytes | Exception, run: str) -> list[dict[str, Any]] | str:
-    content = _object(raw, "report.json")
-    if isinstance(content, str):
-        return content
-    results = content.get("results")
-    if content.get("run_id") != run or not isinstance(results, list):
-        return "report.json is of another run, or has no results"
-    if not all(isinstance(row, dict) and "case_id" in row for row in results):
-        return "the results in report.json are damaged"
-    return results
-
-
-def _object(raw: bytes | Exception, name: str) -> dict[str, Any] | str:
-    if isinstance(raw, Exception):
-        return f"{name} cannot be read: {raw}"
-    try:
-        content = from_json(raw)
-    except ValueError as error:
-        return f"{name} cannot be read: {error}"
-    return content if isinstance(content, dict) else f"{name} holds no object"
 
 
 def _rows(

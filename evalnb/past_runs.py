@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalnb.frames import FrameSchema
-from evalnb.jsontext import JsonProblem, parse_json
-from evalnb.results import results_root
+from evalnb.run_files import read_manifests, read_results, runs_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -53,49 +51,35 @@ def past_runs(golden: GoldenSet, root: Path | None = None, *, before: str = "") 
     -------
     as `PAST` says, of the last 50 runs; runs without a decision and damaged ones are left out
     """
-    folder = (root or results_root(golden)) / golden.settings.name
-    if not folder.is_dir():
-        return PAST.empty()
-    paths = sorted((path for path in folder.iterdir() if path.is_dir()), key=lambda path: path.name)
-    kept = [path for path in paths if not before or path.name < before]
-    found: list[list[dict[str, Any]]] = []
-    for path in reversed(kept):
-        rows = list(_rows(path, golden.version))
-        if rows:
-            found.append(rows)
-        if len(found) == _MOST:
-            break
-    return PAST.build(row for rows in reversed(found) for row in rows)
+    folder = runs_folder(golden, root)
+    kept = [
+        manifest
+        for manifest in read_manifests(folder, golden.settings.name).manifests
+        if manifest["mode"] == "live"
+        and "rescored_from" not in manifest
+        and manifest["golden_version"] == golden.version
+        and (not before or manifest["run_id"] < before)
+    ][-_MOST:]
+    results, _ = read_results(folder, [manifest["run_id"] for manifest in kept])
+    return PAST.build(
+        _row(manifest, result)
+        for manifest in kept
+        for result in results.get(manifest["run_id"], ())
+    )
 
 
-def _rows(folder: Path, version: str) -> Iterator[dict[str, Any]]:
-    manifest, report = (_object(folder / name) for name in ("run.json", "report.json"))
-    is_live = manifest.get("mode") == "live" and "rescored_from" not in manifest
-    if not is_live or manifest.get("golden_version") != version:
-        return
-    shared = {
-        "run_id": folder.name,
-        "system_fingerprint": manifest.get("system_fingerprint"),
+def _row(manifest: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    scored = int(result.get("n_scored") or 0)
+    repeats = int(result.get("n_repeats") or 0)
+    tokens = result.get("output_tokens")
+    return {
+        "run_id": manifest["run_id"],
+        "system_fingerprint": manifest["system_fingerprint"],
         "models": ", ".join(manifest.get("models") or []) or None,
         "tier": manifest.get("tier"),
+        "case_id": result["case_id"],
+        "n_scored": scored,
+        "n_passed": round(scored * (result.get("pass_rate") or 0.0)),
+        "output_tokens": None if tokens is None or not repeats else tokens / repeats,
+        "mean_scores": result.get("mean_scores") or {},
     }
-    for result in report.get("results", ()):
-        scored = int(result.get("n_scored") or 0)
-        repeats = int(result.get("n_repeats") or 0)
-        tokens = result.get("output_tokens")
-        yield {
-            **shared,
-            "case_id": result["case_id"],
-            "n_scored": scored,
-            "n_passed": round(scored * result.get("pass_rate", 0.0)),
-            "output_tokens": None if tokens is None or not repeats else tokens / repeats,
-            "mean_scores": result.get("mean_scores") or {},
-        }
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, JsonProblem):
-        return {}
-    return content if isinstance(content, dict) else {}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from evalnb.findings import Row, finding
 from evalnb.frames import PHRASES, Outcome, to_records
 from evalnb.holdout import holdout_cases
-from evalnb.phrases import PhraseStudy, phrase_changes, smallest_rate
+from evalnb.phrases import PhraseStudy, n_clusters, phrase_changes, smallest_rate
+from evalnb.slicing import Slices
 from evalnb.stats.levels import PHRASES as LEVEL
 
 if TYPE_CHECKING:
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from evalnb.golden import GoldenSet
     from evalnb.runs import Run
     from evalnb.waivers import Wording
 
-__all__ = ["PHRASES_RULE", "phrase_rows", "wording_of", "wording_since"]
+__all__ = ["PHRASES_RULE", "phrase_rows", "suite_wording", "wording_of", "wording_since"]
 
 PHRASES_RULE = "phrases"
 
@@ -28,7 +30,10 @@ _MOST_ROWS = 10
 
 
 def wording_since(
-    outputs: pd.DataFrame, before: pd.DataFrame, hidden: Collection[str] = ()
+    outputs: pd.DataFrame,
+    before: pd.DataFrame,
+    hidden: Collection[str] = (),
+    clusters: Mapping[str, str] | None = None,
 ) -> PhraseStudy:
     """Hold the wording of a run against the baseline's.
 
@@ -37,6 +42,7 @@ def wording_since(
     outputs : an outputs frame of the run
     before : the baseline's outputs
     hidden : ids of holdout cases: what only their answers say is not quoted
+    clusters : case id to its conversation, of cases that share one
 
     Returns
     -------
@@ -45,9 +51,10 @@ def wording_since(
         tried.
     """
     if _texts(outputs) != _texts(before):
-        return phrase_changes(before, outputs, level=LEVEL, hidden=hidden)
+        return phrase_changes(before, outputs, level=LEVEL, hidden=hidden, clusters=clusters)
     repeats = outputs.loc[outputs["na_reason"].isna(), "case_id"].value_counts()
     n_cases, n_repeats = len(repeats), int(repeats.max()) if len(repeats) else 0
+    n_units = n_clusters(repeats.index, clusters or {})
     return PhraseStudy(
         changes=PHRASES.empty(),
         n_cases=n_cases,
@@ -55,8 +62,13 @@ def wording_since(
         n_left_out=0,
         n_tried=0,
         level=LEVEL,
-        smallest_rate=smallest_rate(n_cases, n_repeats, 0, LEVEL),
+        smallest_rate=smallest_rate(n_units, n_repeats, 0, LEVEL),
     )
+
+
+def suite_wording(golden: GoldenSet, outputs: pd.DataFrame, before: pd.DataFrame) -> PhraseStudy:
+    """Do the same for a suite, whose holdout cases are not quoted and conversations are one."""
+    return wording_since(outputs, before, holdout_cases(golden), Slices(golden).clusters())
 
 
 def phrase_rows(study: PhraseStudy, wordings: Sequence[Wording], as_of: date) -> Iterator[Row]:
@@ -104,8 +116,9 @@ def wording_of(run: Run) -> PhraseStudy:
     if run.wording is not None:
         return run.wording
     before = run.outputs.head(0) if run.baseline is None else run.baseline.outputs
-    hidden = () if run.golden is None else holdout_cases(run.golden)
-    return wording_since(run.outputs, before, hidden)
+    if run.golden is None:
+        return wording_since(run.outputs, before)
+    return suite_wording(run.golden, run.outputs, before)
 
 
 def _without_effect(study: PhraseStudy, wordings: Sequence[Wording], as_of: date) -> Iterator[Row]:

@@ -131,13 +131,14 @@ def new_folder(place: Path, now: datetime) -> Path:
     return folder
 
 
-def write_run(folder: Path, run: Run) -> None:
+def write_run(folder: Path, run: Run, *, reports: bool = True) -> None:
     """Write a run's manifest, frames and reports; the decision, `report.json`, comes last.
 
     Parameters
     ----------
     folder : the run's own
     run : what to write
+    reports : whether to write what people and CI systems read as well
     """
     records = {name: to_records(getattr(run, name)) for name in _FRAMES}
     write_object(folder / "run.json", dict(run.manifest))
@@ -148,8 +149,9 @@ def write_run(folder: Path, run: Run) -> None:
     if len(run.pairs):
         write_records(folder / "pairs.jsonl", to_records(run.pairs))
     _write_confirmation(folder / "confirmation", run)
-    count_look(folder, run, "totals")
-    _write_reports(folder, run, records)
+    if reports:
+        count_look(folder, run, "totals")
+        _write_reports(folder, run, records)
     write_object(folder / "report.json", _report(run, records))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from evalnb.errors import InputError, Problem
 from evalnb.frames import MISSES, OUTPUTS, PAIRS, SCORES, VERDICTS, to_records
@@ -31,7 +32,8 @@ __all__ = ["SHARD", "WrittenShard", "made_of", "read_shard", "shards_root", "wri
 SHARD = "shard.json"
 """Name of the file that says of what a shard is; it comes last."""
 
-_FORMAT = 1
+_FORMAT = 2
+_SEAL = "seal"
 _FRAMES: Mapping[str, FrameSchema] = {
     "outputs": OUTPUTS,
     "scores": SCORES,
@@ -100,19 +102,19 @@ def write_shard(folder: Path, golden: GoldenSet, shard: Shard, scored: Scored) -
     scored : what was answered and scored of that part
     """
     frames = {name: getattr(scored, name) for name in _FRAMES}
-    records = {name: to_records(rows) for name, rows in frames.items() if rows is not None}
-    for name, rows in records.items():
-        write_records(folder / f"{name}.jsonl", rows)
+    held = [name for name, rows in frames.items() if rows is not None]
+    for name in held:
+        write_records(folder / f"{name}.jsonl", to_records(frames[name]))
     content = {
         "format": _FORMAT,
         "shard": str(shard),
         "made_of": made_of(golden),
         "about": dict(scored.about),
-        "n_rows": {name: len(rows) for name, rows in records.items()},
+        "sha256": {name: _sha256((folder / f"{name}.jsonl").read_bytes()) for name in held},
         "unused_cassettes": list(scored.unused_cassettes),
         "without_requests": list(scored.without_requests),
     }
-    write_object(folder / SHARD, content)
+    write_object(folder / SHARD, {**content, _SEAL: _seal(content)})
 
 
 def read_shard(folder: Path) -> WrittenShard:
@@ -132,14 +134,16 @@ def read_shard(folder: Path) -> WrittenShard:
     try:
         if content["format"] != _FORMAT:
             raise ValueError(f"{SHARD} is of another format")
-        counts, about = content["n_rows"], dict(content["about"])
-        frames = {name: _read_frame(folder, name, counts[name]) for name in counts}
+        if content[_SEAL] != _seal(content):
+            raise ValueError(f"{SHARD} was changed")
+        sums = content["sha256"]
+        frames = {name: _read_frame(folder, name, sums[name]) for name in sums}
         return WrittenShard(
             folder,
             parse_shard(content["shard"]),
             dict(content["made_of"]),
             Scored(
-                about,
+                dict(content["about"]),
                 **frames,
                 unused_cassettes=list(content["unused_cassettes"]),
                 without_requests=list(content["without_requests"]),
@@ -149,12 +153,22 @@ def read_shard(folder: Path) -> WrittenShard:
         raise _unusable(folder, f"is damaged: {error}") from error
 
 
-def _read_frame(folder: Path, name: str, n_rows: int) -> pd.DataFrame:
-    with (folder / f"{name}.jsonl").open("rb") as lines:
-        frame = _FRAMES[name].build(map(from_json, lines))
-    if len(frame) != n_rows:
-        raise ValueError(f"{name}.jsonl has {len(frame)} rows, {SHARD} says {n_rows}")
-    return frame
+def _seal(content: Mapping[str, Any]) -> str:
+    """Return the hash of all else that `shard.json` says."""
+    kept = {name: value for name, value in content.items() if name != _SEAL}
+    # By way of the file's own form, in which a date is a text.
+    return _sha256(to_json(from_json(to_json(kept, inf_nan_mode="constants"))))
+
+
+def _read_frame(folder: Path, name: str, sha256: str) -> pd.DataFrame:
+    lines = (folder / f"{name}.jsonl").read_bytes()
+    if _sha256(lines) != sha256:
+        raise ValueError(f"{name}.jsonl was changed or cut off")
+    return _FRAMES[name].build(map(from_json, lines.splitlines()))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _unusable(folder: Path, what: str) -> InputError:

@@ -14,7 +14,9 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from playwright.sync_api import sync_playwright
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["CHROMIUM", "RUN_ALL", "jupyterlab", "open_notebook", "open_page", "restart"]
+__all__ = ["CHROMIUM", "RUN_ALL", "Lab", "jupyterlab", "open_notebook", "open_page", "restart"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -49,6 +51,21 @@ _KERNEL_IS_READY = """async () => {
     await panel.sessionContext.ready;
     await panel.sessionContext.session.kernel.info;
 }"""
+
+
+_SHUT_DOWN = "async () => await window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """JupyterLab over the folder in which tests have theirs; one is enough for all of them."""
+
+    root: Path
+    pages: str
+
+    def url(self, notebook: Path) -> str:
+        """Return where a notebook below the root is opened."""
+        return self.pages.format(path=quote(notebook.relative_to(self.root).as_posix()))
 
 
 @contextmanager
@@ -136,6 +153,7 @@ def open_notebook(url: str) -> Iterator[tuple[Any, list[str]]]:
         page.wait_for_selector(".jp-NotebookPanel .jp-Notebook-cell", state="attached")
         page.evaluate(_KERNEL_IS_READY)
         yield page, outside
+        page.evaluate(_SHUT_DOWN)
         browser.close()
 
 

@@ -7,12 +7,14 @@ import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tests.browser import RUN_ALL, jupyterlab, open_notebook
+from tests.browser import RUN_ALL, open_notebook
 from tests.suites import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from tests.browser import Lab
 
 __all__ = [
     "HOSTILE",
@@ -36,24 +38,22 @@ def write_notebook(
     name: str,
     defaults: Mapping[str, str],
     parameters: Mapping[str, str],
-) -> str:
-    """Write a notebook with other parameters than its defaults; return its path below the project."""
+) -> Path:
+    """Write a notebook with other parameters than its defaults; return its path."""
     text = (REPOSITORY / "notebooks" / f"{source}.ipynb").read_text()
     for key, value in parameters.items():
         before = f'"{key}: str = \\"{defaults[key]}\\"'
         assert before in text
         text = text.replace(before, f'"{key}: str = \\"{value}\\"')
-    (project / "notebooks" / f"{name}.ipynb").write_text(text)
-    return f"notebooks/{name}.ipynb"
+    path = project / "notebooks" / f"{name}.ipynb"
+    path.write_text(text)
+    return path
 
 
 @contextmanager
-def opened(project: Path, path: str) -> Iterator[Any]:
+def opened(lab: Lab, notebook: Path) -> Iterator[Any]:
     """Run a notebook from top to bottom in JupyterLab; give the page with the form ready."""
-    with (
-        jupyterlab(project, project.parent / "state") as url,
-        open_notebook(url.format(path=path)) as (page, outside),
-    ):
+    with open_notebook(lab.url(notebook)) as (page, outside):
         assert page.evaluate(RUN_ALL)
         ready(page)
         yield page

@@ -20,6 +20,8 @@ from tests.suites import REPOSITORY, copy_of_support, make_suite
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.browser import Lab
+
 HOSTILE = (
     "<img src=x onerror='window.PWNED=1'><script>window.PWNED=1</script> $x$ [a](javascript:1)"
 )
@@ -40,7 +42,6 @@ def wait_until(reached: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    require(CHROMIUM, "Chromium is missing")
     project = tmp_path / "project"
     copy_of_support(project)
     shutil.copytree(REPOSITORY / "notebooks", project / "notebooks")
@@ -48,12 +49,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_the_notebook_runs_from_top_to_bottom_and_shows_its_figures(
-    project: Path, tmp_path: Path
+    project: Path, lab: Lab
 ) -> None:
-    with (
-        jupyterlab(project, tmp_path / "state") as url,
-        open_notebook(url.format(path="notebooks/golden_run.ipynb")) as (page, outside),
-    ):
+    with open_notebook(lab.url(project / "notebooks/golden_run.ipynb")) as (page, outside):
         succeeded = page.evaluate(RUN_ALL)
         page.wait_for_function(
             "document.querySelectorAll('.jp-OutputArea-output img').length === 2"
@@ -68,7 +66,7 @@ def test_the_notebook_runs_from_top_to_bottom_and_shows_its_figures(
     assert report["outcome"] == "pass"
 
 
-def test_hostile_answers_are_shown_as_text(project: Path, tmp_path: Path) -> None:
+def test_hostile_answers_are_shown_as_text(project: Path, lab: Lab) -> None:
     suite = project / "golden" / "support"
     for path in (suite / "cassettes").iterdir():
         content = json.loads(path.read_text())
@@ -76,10 +74,7 @@ def test_hostile_answers_are_shown_as_text(project: Path, tmp_path: Path) -> Non
             entry["response"]["content"] = [{"type": "text", "text": HOSTILE}]
             entry["response"]["stop_reason"] = "end_turn"
         path.write_text(json.dumps(content))
-    with (
-        jupyterlab(project, tmp_path / "state") as url,
-        open_notebook(url.format(path="notebooks/golden_run.ipynb")) as (page, outside),
-    ):
+    with open_notebook(lab.url(project / "notebooks/golden_run.ipynb")) as (page, outside):
         succeeded = page.evaluate(RUN_ALL)
         page.wait_for_function("document.querySelectorAll('.jp-OutputArea-output img').length >= 2")
         text = page.inner_text(".jp-NotebookPanel-notebook")
@@ -139,11 +134,8 @@ def test_the_stop_button_stops_a_live_run_and_the_next_one_goes_on(
     assert json.loads((run / "run.json").read_text())["n_responses_resumed"] == 10
 
 
-def test_answers_of_two_systems_are_gone_through_by_keys(project: Path, tmp_path: Path) -> None:
-    with (
-        jupyterlab(project, tmp_path / "state") as url,
-        open_notebook(url.format(path="notebooks/compare.ipynb")) as (page, outside),
-    ):
+def test_answers_of_two_systems_are_gone_through_by_keys(project: Path, lab: Lab) -> None:
+    with open_notebook(lab.url(project / "notebooks/compare.ipynb")) as (page, outside):
         assert page.evaluate(RUN_ALL)
         listed = page.locator("select[multiple], select[size]").last
         listed.wait_for()

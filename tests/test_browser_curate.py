@@ -14,14 +14,15 @@ from evalnb.curation.staging.files import append_staged
 from evalnb.curation.staging.items import CurationItem
 from evalnb.datasets.taubench import load_taubench_airline
 from evalnb.golden import read_golden
-from tests.browser import CHROMIUM, RUN_ALL, restart
+from tests.browser import RUN_ALL, restart
 from tests.commands import evalnb
 from tests.forms import HOSTILE, kernel_stopped, next_item, opened, press, write_notebook
-from tests.requirements import require
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.browser import Lab
 
 PARAMETERS = {"suite": "golden/support", "curator": "your-name", "logs": "taubench-airline"}
 
@@ -33,7 +34,6 @@ pytestmark = [
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    require(CHROMIUM, "Chromium is missing")
     project = tmp_path / "project"
     case = {"id": "hello", "input": "Hello?", "must_contain": ["hello"]}
     make_suite(project / "golden" / "shop", [case])
@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
     return project
 
 
-def notebook(project: Path, **parameters: str) -> str:
+def notebook(project: Path, **parameters: str) -> Path:
     return write_notebook(project, "curate", "curate", PARAMETERS, parameters)
 
 
@@ -70,8 +70,8 @@ def skip_elsewhere(project: Path, item_id: str) -> None:
     append_staged(path, {**record, "at": "2026-12-03T09:00:00.000+00:00"})
 
 
-def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
-    with opened(project, notebook(project, suite="golden/shop", curator="scripted-anna")) as page:
+def test_from_conversations_to_three_cases_by_keys(project: Path, lab: Lab) -> None:
+    with opened(lab, notebook(project, suite="golden/shop", curator="scripted-anna")) as page:
         page.locator(".evalnb-form").focus()
         first = item(page)
         page.keyboard.press("a")
@@ -162,7 +162,7 @@ def test_from_conversations_to_three_cases_by_keys(project: Path) -> None:
     assert all(case.id in ran.out for case in cases)
 
 
-def test_hostile_conversations_are_shown_as_text(project: Path) -> None:
+def test_hostile_conversations_are_shown_as_text(project: Path, lab: Lab) -> None:
     rows = [
         {"conversation_id": HOSTILE, "role": "user", "text": f"{HOSTILE} refund"},
         {"conversation_id": HOSTILE, "role": "assistant", "text": HOSTILE, "category": HOSTILE},
@@ -171,7 +171,7 @@ def test_hostile_conversations_are_shown_as_text(project: Path) -> None:
     path = notebook(
         project, suite="golden/shop", curator="scripted-anna", logs=str(project / "logs.jsonl")
     )
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         assert page.evaluate("window.PWNED") is None
         assert HOSTILE in page.inner_text(".evalnb-form")
         assert page.locator(".evalnb-form img, .evalnb-form script").count() == 0

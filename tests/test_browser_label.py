@@ -17,13 +17,13 @@ from evalnb.evaluation import evaluate
 from evalnb.golden import read_golden
 from evalnb.results import new_run_folder, write_run
 from evalnb.systems import CallableSystem
-from tests.browser import CHROMIUM, RUN_ALL, restart
+from tests.browser import RUN_ALL, restart
 from tests.forms import HOSTILE, kernel_stopped, next_item, opened, press, ready, write_notebook
-from tests.requirements import require
 from tests.suites import copy_of_support, make_suite
 
 if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
+    from tests.browser import Lab
 
 HEBREW = "שלום, ההזמנה בדרך"
 N_CELLS = "() => window.jupyterapp.shell.currentWidget.content.widgets.length"
@@ -44,14 +44,13 @@ pytestmark = [
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    require(CHROMIUM, "Chromium is missing")
     project = tmp_path / "project"
     copy_of_support(project)
     (project / "notebooks").mkdir()
     return project
 
 
-def notebook(project: Path, name: str = "label", **parameters: str) -> str:
+def notebook(project: Path, name: str = "label", **parameters: str) -> Path:
     return write_notebook(project, "label", name, PARAMETERS, parameters)
 
 
@@ -70,9 +69,10 @@ def labels(project: Path, rater: str = "scripted-anna") -> list[dict[str, Any]]:
 
 def test_ten_items_by_keys_and_the_form_takes_up_where_it_was_after_reload_and_restart(
     project: Path,
+    lab: Lab,
 ) -> None:
     path = notebook(project, rater="scripted-anna", axes="politeness,relevance")
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         focus(page)
         n_cells = page.evaluate(N_CELLS)
         for key in ("x", "b", "d", "d", "m", "a", "c", "v", "0"):
@@ -148,9 +148,11 @@ def write_answers(golden: GoldenSet, text: str, second: int = 0) -> str:
     return folder.name
 
 
-def test_a_kernel_that_is_gone_is_said_and_a_busy_one_saves_later_and_once(project: Path) -> None:
+def test_a_kernel_that_is_gone_is_said_and_a_busy_one_saves_later_and_once(
+    project: Path, lab: Lab
+) -> None:
     path = notebook(project, rater="scripted-anna", axes="politeness")
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         item = ready(page)
         focus(page)
         with kernel_stopped(page, project / "process"):
@@ -177,16 +179,16 @@ def test_a_kernel_that_is_gone_is_said_and_a_busy_one_saves_later_and_once(proje
         assert len(labels(project)) == 1
 
 
-def test_two_raters_have_files_and_orders_of_their_own(project: Path) -> None:
+def test_two_raters_have_files_and_orders_of_their_own(project: Path, lab: Lab) -> None:
     anna = notebook(project, "anna", rater="scripted-anna", axes="politeness")
-    notebook(project, "ben", rater="scripted-ben", axes="politeness")
-    with opened(project, anna) as page:
+    ben = notebook(project, "ben", rater="scripted-ben", axes="politeness")
+    path = ben.relative_to(lab.root).as_posix()
+    with opened(lab, anna) as page:
         focus(page)
         of_anna = [press(page, "4", "Enter") for _ in range(5)]
-        page.evaluate(COMMAND, ["docmanager:open", {"path": "notebooks/ben.ipynb"}])
+        page.evaluate(COMMAND, ["docmanager:open", {"path": path}])
         page.wait_for_function(
-            """() => window.jupyterapp.shell.currentWidget.context?.path
-                === 'notebooks/ben.ipynb'"""
+            "path => window.jupyterapp.shell.currentWidget.context?.path === path", arg=path
         )
         page.evaluate(
             """async () => {
@@ -218,9 +220,10 @@ def test_two_raters_have_files_and_orders_of_their_own(project: Path) -> None:
 
 def test_keys_meant_for_an_item_that_was_done_elsewhere_do_not_reach_the_next(
     project: Path,
+    lab: Lab,
 ) -> None:
     path = notebook(project, rater="scripted-anna", axes="politeness")
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         item = ready(page)
         other = open_labelling(
             read_golden(project / "golden" / "support"), "scripted-anna", axes="politeness"
@@ -248,9 +251,11 @@ def test_keys_meant_for_an_item_that_was_done_elsewhere_do_not_reach_the_next(
         assert status(page) == "politeness has no level 9."
 
 
-def test_everything_can_be_done_by_mouse_and_has_a_name_for_a_screen_reader(project: Path) -> None:
+def test_everything_can_be_done_by_mouse_and_has_a_name_for_a_screen_reader(
+    project: Path, lab: Lab
+) -> None:
     path = notebook(project, rater="scripted-anna", axes="politeness,relevance")
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         item = ready(page)
         form = page.get_by_role("group", name="Labelling form")
         form.get_by_role("button", name="Save").click()
@@ -279,8 +284,8 @@ def test_everything_can_be_done_by_mouse_and_has_a_name_for_a_screen_reader(proj
         assert page.evaluate("document.activeElement.dataset.answer") == "2"
 
 
-def test_who_has_no_name_sees_the_items_and_can_save_nothing(project: Path) -> None:
-    with opened(project, notebook(project)) as page:
+def test_who_has_no_name_sees_the_items_and_can_save_nothing(project: Path, lab: Lab) -> None:
+    with opened(lab, notebook(project)) as page:
         assert "set the parameter rater" in page.inner_text(".evalnb-warning")
         focus(page)
         for key in ("4", "4", "4", "4", "Enter", "s"):
@@ -289,8 +294,7 @@ def test_who_has_no_name_sees_the_items_and_can_save_nothing(project: Path) -> N
     assert not (project / "golden" / "support" / "labels").exists()
 
 
-def test_hostile_and_right_to_left_texts_are_shown_as_they_are(tmp_path: Path) -> None:
-    require(CHROMIUM, "Chromium is missing")
+def test_hostile_and_right_to_left_texts_are_shown_as_they_are(tmp_path: Path, lab: Lab) -> None:
     project = tmp_path / "project"
     (project / "notebooks").mkdir(parents=True)
     suite = project / "golden" / "support"
@@ -301,7 +305,7 @@ def test_hostile_and_right_to_left_texts_are_shown_as_they_are(tmp_path: Path) -
     long = "A long answer goes on and on. " * 400
     write_answers(golden, f"{HOSTILE}\n{HEBREW}\n{long}")
     path = notebook(project, rater="scripted-anna", axes="passed")
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         text = page.inner_text(".evalnb-body")
         assert HOSTILE in text
         assert HEBREW in text
@@ -316,8 +320,8 @@ def test_hostile_and_right_to_left_texts_are_shown_as_they_are(tmp_path: Path) -
 
 def test_pairs_stand_side_by_side_and_the_answer_is_of_the_one_that_was_shown(
     tmp_path: Path,
+    lab: Lab,
 ) -> None:
-    require(CHROMIUM, "Chromium is missing")
     project = tmp_path / "project"
     (project / "notebooks").mkdir(parents=True)
     cases = [
@@ -328,7 +332,7 @@ def test_pairs_stand_side_by_side_and_the_answer_is_of_the_one_that_was_shown(
     run, other_run = write_answers(golden, "Answer A"), write_answers(golden, "Answer B", 1)
     path = notebook(project, rater="scripted-anna", run=run, other_run=other_run)
     shown_first = []
-    with opened(project, path) as page:
+    with opened(lab, path) as page:
         focus(page)
         assert page.get_by_role("region", name="First answer").count() == 1
         for _ in range(4):

@@ -103,8 +103,8 @@ def test_a_damaged_baseline_is_unusable_input(tmp_path: Path) -> None:
 def test_terminal_controls_in_a_case_do_not_reach_the_terminal(tmp_path: Path) -> None:
     case = {**CASE, "category": "\x1b[31mred\x1b]0;title\x07"}
     make_suite(tmp_path / "golden" / "shop", [case])
-    for command in ("check", "run"):
-        done = evalnb(command, "golden/shop", folder=tmp_path)
+    for command in (["check"], ["run", "--no-notebook"]):
+        done = evalnb(*command, "golden/shop", folder=tmp_path)
         assert "\x1b" not in done.out + done.error
         assert "\x07" not in done.out + done.error
 

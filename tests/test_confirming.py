@@ -6,16 +6,19 @@ import json
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from shutil import copytree
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from evalnb.acceptance import accept_baseline
 from evalnb.confirmation import Confirmation, first_level
-from evalnb.evaluation import evaluate
+from evalnb.evaluation import decided_run, evaluate, run_and_score
 from evalnb.frames import OUTPUTS
 from evalnb.gate import decide, exit_code, suspect_cases
 from evalnb.golden import read_golden
+from evalnb.merging import joined
+from evalnb.reports.sentences import confirmation_sentences
 from evalnb.results import write_run
 from evalnb.systems import load_system
 from tests.suites import PROMPT, make_suite
@@ -48,21 +51,31 @@ class Bot(AnsweringUpstream):
         return message("yes!" if wrong else "yes")  # the same word, so that wording decides nothing
 
 
-@pytest.fixture
-def golden(tmp_path: Path) -> GoldenSet:
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a suite whose baseline passed throughout, and a candidate's prompt after it."""
+    root = tmp_path_factory.mktemp("confirming")
     cases = [
         {"id": f"c{n}", "input": f"{n}?", "expected_exact": "yes", "tools": []} for n in range(N)
     ]
-    golden = make_suite(tmp_path / "golden" / "shop", cases, "repeats = 2\n")
-    live(golden, tmp_path / "results" / "shop" / "first", Bot())
+    # How busy the machine is decides nothing here.
+    settings = "repeats = 2\n[gate]\nmax_latency_ratio = 1000.0\n"
+    golden = make_suite(root / "golden" / "shop", cases, settings)
+    live(golden, root / "results" / "shop" / "first", Bot())
     accept_baseline(
         golden,
-        tmp_path / "results" / "shop" / "first",
+        root / "results" / "shop" / "first",
         reason="the first",
         now=datetime(2026, 6, 1, tzinfo=UTC),
         environment={},
     )
-    (tmp_path / "golden" / "shop" / "systems" / "v1.toml").write_text(CANDIDATE)
+    (root / "golden" / "shop" / "systems" / "v1.toml").write_text(CANDIDATE)
+    return root
+
+
+@pytest.fixture
+def golden(shop: Path, tmp_path: Path) -> GoldenSet:
+    copytree(shop, tmp_path, dirs_exist_ok=True)
     return read_golden(tmp_path / "golden" / "shop")
 
 
@@ -124,6 +137,28 @@ def test_what_looks_no_worse_is_not_asked_again(golden: GoldenSet, tmp_path: Pat
     assert bot.asked == {"candidate": 2 * N}
     assert found.exit_code == 0
     assert found.manifest["confirmation"] is None
+
+
+@pytest.mark.parametrize(("fails_until", "said"), [(10**9, True), (0, False)])
+def test_merged_shards_say_that_nothing_was_asked_again(
+    golden: GoldenSet, fails_until: int, *, said: bool
+) -> None:
+    scored = run_and_score(
+        golden,
+        load_system(golden),
+        run_id="1-of-1",
+        mode="live",
+        progress="none",
+        concurrency=1,
+        upstream=Bot(fails_until=fails_until),
+    )
+    merged = decided_run(golden, joined(golden, [scored], run_id="m"), as_of=date(2026, 6, 1))
+    assert merged.exit_code == (1 if said else 0)
+    sentence = (
+        "Not asked again before blocking: shards are merged without a request. The run decides "
+        "by itself; `evalnb run` asks again."
+    )
+    assert confirmation_sentences(merged.manifest) == ([sentence] if said else [])
 
 
 def test_a_baseline_that_is_gone_leaves_the_decision_to_the_run(

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.cassettes import Exchange, Slot
@@ -57,7 +57,6 @@ def test_what_a_later_attempt_may_mend_is_not_finished(tmp_path: Path, reason: s
     journal.close()
 
 
-@settings(max_examples=60, deadline=None)
 @given(cut=st.integers(1, 400))
 def test_wherever_it_was_torn_whole_lines_stay_and_writing_goes_on(
     tmp_path_factory: pytest.TempPathFactory, cut: int

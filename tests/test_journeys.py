@@ -55,7 +55,7 @@ def change_tool(suite: Path, tool: str = "refund") -> list[str]:
     )
 
 
-def test_the_main_job_runs_the_notebook_and_passes(suite: Path) -> None:
+def test_the_main_job_runs_the_notebook_and_decides_as_the_package_alone(suite: Path) -> None:
     done = evalnb("run", "golden/support", folder=suite.parents[1])
 
     assert (done.code, done.out.splitlines()[0]) == (0, "support: PASS")
@@ -73,20 +73,15 @@ def test_the_main_job_runs_the_notebook_and_passes(suite: Path) -> None:
     }
     executed = nbformat.read(folder / "golden_run.ipynb", 4)
     assert all(cell["execution_count"] for cell in executed.cells if cell["cell_type"] == "code")
-
-
-def test_the_notebook_and_the_package_alone_decide_alike(suite: Path) -> None:
-    evalnb("run", "golden/support", folder=suite.parents[1])
-    by_notebook = read_report(latest_run(read_golden(suite)))
+    by_notebook = read_report(folder)
     _, by_package = run(suite)
     del by_notebook["run_id"], by_package["run_id"]
     assert by_notebook == by_package
 
 
-@pytest.mark.parametrize("by", ["--notebook", "--no-notebook"])
-def test_a_changed_tool_misses_exactly_the_cases_that_offer_it(suite: Path, by: str) -> None:
+def test_a_changed_tool_misses_exactly_the_cases_that_offer_it(suite: Path) -> None:
     offering = change_tool(suite)
-    done = evalnb("run", "golden/support", by, folder=suite.parents[1])
+    done = evalnb("run", "golden/support", folder=suite.parents[1])
     report = read_report(latest_run(read_golden(suite)))
 
     assert done.code == 3

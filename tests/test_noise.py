@@ -48,6 +48,9 @@ def write(
     folder = golden.folder.parents[1] / "results" / "shop" / name
     folder.mkdir(parents=True)
     manifest = {
+        "run_id": name,
+        "suite": "shop",
+        "system": "v1",
         "mode": "live",
         "golden_version": golden.version,
         "system_fingerprint": "f00d",
@@ -67,7 +70,7 @@ def write(
         for n, passed in enumerate(passes)
     ]
     (folder / "run.json").write_text(dump_json(manifest))
-    (folder / "report.json").write_text(json.dumps({"results": results}))
+    (folder / "report.json").write_text(json.dumps({"run_id": name, "results": results}))
 
 
 def aa(golden: GoldenSet, lost: list[int], **about: Any) -> None:

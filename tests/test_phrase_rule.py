@@ -55,6 +55,34 @@ def decision(golden: GoldenSet, before: pd.DataFrame, after: pd.DataFrame) -> pd
     return decide(golden, scores, accepted, as_of=DAY, outputs=after, mode="live")
 
 
+def test_conversations_of_a_suite_are_one_unit_of_the_rule() -> None:
+    before, after = (
+        OUTPUTS.build(
+            {"case_id": f"c{number}", "repeat": 1, "text": text, "output_hash": text}
+            for number in range(16)
+        )
+        for text in ("Your order number.", "Your inquiry number.")
+    )
+
+    def blocked(n_conversations: int) -> set[str]:
+        cases = [
+            Case(
+                id=f"c{number}",
+                input="Hi",
+                must_not_include=["password"],
+                conversation_id=f"talk-{number % n_conversations}",
+            )
+            for number in range(16)
+        ]
+        found = decision(GoldenSet(tuple(cases), SuiteSettings()), before, after)
+        return set(found.loc[found["outcome"] == "fail", "rule"])
+
+    # With all of them one way, 2/2**8 = 0.008 is within the rule's 0.01, and 2/2**7 = 0.016 is not.
+    assert blocked(8) == {"phrases"}
+    assert blocked(7) == set()
+    assert wording_since(before, before, clusters={"c0": "talk", "c1": "talk"}).n_cases == 16
+
+
 def test_a_wording_that_no_scorer_looks_at_blocks_with_itself_as_the_reason(
     golden: GoldenSet,
 ) -> None:

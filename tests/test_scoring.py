@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -591,7 +591,6 @@ answers = st.lists(st.sampled_from(["yes", "5 days", "free sorry", None]), min_s
 
 
 @given(answers, st.permutations(range(6)))
-@settings(max_examples=40)
 def test_the_order_of_outputs_and_scores_changes_no_result(
     texts: list[str | None], order: list[int]
 ) -> None:
@@ -616,7 +615,6 @@ def test_the_order_of_outputs_and_scores_changes_no_result(
 
 
 @given(answers)
-@settings(max_examples=40)
 def test_missing_values_never_lower_or_raise_a_rate(texts: list[str | None]) -> None:
     rows = [
         {"case_id": "a", "repeat": n} | ({"text": text} if text else {"na_reason": "server"})

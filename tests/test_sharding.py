@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -188,12 +188,13 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> tuple[GoldenSet, list[Pat
     return golden, run_shards(golden, 3, folder / "shards")
 
 
-def copy(folder: Path, where: Path, change: Callable[[dict[str, object]], object]) -> Path:
-    """Copy a shard whose `shard.json` says something else."""
-    shutil.copytree(folder, where)
-    content = json.loads((where / "shard.json").read_text())
-    change(content)
-    (where / "shard.json").write_text(json.dumps(content))
+def rewritten(
+    golden: GoldenSet, folder: Path, where: Path, shard: str = "", **about: object
+) -> Path:
+    """Write a shard again, as another or with something else said of its run."""
+    found = read_shard(folder)
+    scored = replace(found.scored, about={**found.scored.about, **about})
+    write_shard(where, golden, parse_shard(shard) if shard else found.shard, scored)
     return where
 
 
@@ -207,7 +208,7 @@ def test_a_shard_that_is_there_twice_is_named(
     three: tuple[GoldenSet, list[Path]], tmp_path: Path
 ) -> None:
     golden, folders = three
-    again = copy(folders[1], tmp_path / "again", lambda _: None)
+    again = rewritten(golden, folders[1], tmp_path / "again")
     with pytest.raises(InputError, match=r"again: is shard 2/3, and so is .*2-of-3"):
         merge_shards(golden, [*folders, again], run_id="r")
 
@@ -225,7 +226,7 @@ def test_a_shard_with_cases_of_another_is_refused(
     three: tuple[GoldenSet, list[Path]], tmp_path: Path
 ) -> None:
     golden, (first, _, third) = three
-    posing = copy(first, tmp_path / "posing", lambda content: content.update(shard="2/3"))
+    posing = rewritten(golden, first, tmp_path / "posing", "2/3")
     with pytest.raises(InputError) as caught:
         merge_shards(golden, [first, posing, third], run_id="r")
     assert "posing: has rows of other shards: case-" in str(caught.value)
@@ -256,34 +257,74 @@ def test_shards_under_other_settings_are_refused(
     [("system_fingerprint", "0123"), ("mode", "live"), ("tier", "full"), ("repeats", 2)],
 )
 def test_a_shard_of_another_kind_of_run_is_refused(
-    name: str, value: object, three: tuple[GoldenSet, list[Path]], tmp_path: Path
+    name: str, value: Any, three: tuple[GoldenSet, list[Path]], tmp_path: Path
 ) -> None:
     golden, (first, second, third) = three
-
-    def change(content: dict[str, object]) -> None:
-        about = content["about"]
-        assert isinstance(about, dict)
-        about[name] = value
-
-    other = copy(third, tmp_path / "other", change)
+    other = rewritten(golden, third, tmp_path / "other", **{name: value})
     said = f"other: has {name.replace('_', ' ')} {value}, .*1-of-3 has"
     with pytest.raises(InputError, match=said):
         merge_shards(golden, [first, second, other], run_id="r")
 
 
-def test_a_shard_that_was_not_finished_or_is_torn_is_refused(
+def test_a_shard_that_was_not_finished_is_refused(
     three: tuple[GoldenSet, list[Path]], tmp_path: Path
 ) -> None:
     golden, (first, second, third) = three
-    torn = copy(first, tmp_path / "torn", lambda _: None)
-    lines = (torn / "scores.jsonl").read_text().splitlines(keepends=True)
-    (torn / "scores.jsonl").write_text("".join(lines[:-1]))
-    unfinished = copy(second, tmp_path / "unfinished", lambda _: None)
+    unfinished = rewritten(golden, second, tmp_path / "unfinished")
     (unfinished / "shard.json").unlink()
+    nothing = tmp_path / "nothing"
     with pytest.raises(InputError) as caught:
-        merge_shards(golden, [torn, unfinished, third], run_id="r")
-    assert f"torn: is damaged: scores.jsonl has {len(lines) - 1} rows" in str(caught.value)
+        merge_shards(golden, [first, unfinished, third, nothing], run_id="r")
     assert "unfinished: is no finished shard: it has no shard.json" in str(caught.value)
+    assert "nothing: is no finished shard: it has no shard.json" in str(caught.value)
+
+
+FILES = ("shard.json", "outputs.jsonl", "scores.jsonl", "misses.jsonl")
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), name=st.sampled_from(FILES))
+def test_whatever_happened_to_a_file_of_a_shard_it_is_refused(
+    three: tuple[GoldenSet, list[Path]], data: st.DataObject, name: str
+) -> None:
+    _, folders = three
+    before = (folders[0] / name).read_bytes()
+    at = data.draw(st.integers(0, len(before) - 1))
+    change = data.draw(st.sampled_from(["cut", "byte", "twice"]))
+    after = {
+        "cut": before[:at],
+        "byte": before[:at] + data.draw(st.binary(min_size=1, max_size=1)) + before[at + 1 :],
+        "twice": before[:at] + before[at:] * 2,
+    }[change]
+    with TemporaryDirectory() as folder:
+        damaged = Path(folder, "damaged")
+        shutil.copytree(folders[0], damaged)
+        (damaged / name).write_bytes(after)
+        if name == "shard.json" and same_json(before, after):
+            read_shard(damaged)
+        elif after != before:
+            with pytest.raises(InputError, match=r"damaged: (is damaged|cannot be read): "):
+                read_shard(damaged)
+
+
+def same_json(one: bytes, other: bytes) -> bool:
+    """Tell whether a change was of white space only."""
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except ValueError:
+        return False
+
+
+def test_a_shard_that_somebody_edited_is_refused(
+    three: tuple[GoldenSet, list[Path]], tmp_path: Path
+) -> None:
+    golden, (first, second, third) = three
+    edited = rewritten(golden, first, tmp_path / "edited")
+    content = json.loads((edited / "shard.json").read_text())
+    del content["about"]["started_at"]
+    (edited / "shard.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"edited: is damaged: shard\.json was changed\."):
+        merge_shards(golden, [edited, second, third], run_id="r")
 
 
 def test_what_a_shard_wrote_is_read_back(whole: tuple[Scored, Run], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from evalnb.holdout import holdout_cases
 from evalnb.phrases import LEVEL, phrase_changes
 from evalnb.reports.differences import DIFFERENCES, Earlier, found
 from evalnb.shifts import SHIFTS, shifts
+from evalnb.slicing import Slices
 from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_means import paired_ratio_row
 from evalnb.stats.values import numbers
@@ -120,7 +121,13 @@ def compare(
         n_same=len(both) - len(changed),
         scores=paired_scores(golden, a.counts, b.counts),
         usage=usage(a.outputs, b.outputs),
-        phrases=phrase_changes(a.outputs, b.outputs, level=LEVEL, hidden=holdout_cases(golden)),
+        phrases=phrase_changes(
+            a.outputs,
+            b.outputs,
+            level=LEVEL,
+            hidden=holdout_cases(golden),
+            clusters=Slices(golden).clusters(),
+        ),
         shifts=shifts(a.outputs, b.outputs, refusal_phrases=golden.settings.refusal_phrases),
         cases=cases,
         pairs=judged_pairs(golden, (a, b)) if pairs is None else pairs,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalnb.baseline import CASE
-from evalnb.findings import FEWEST_TESTED, SUITE
+from evalnb.findings import SUITE
 from evalnb.frames import FrameSchema
+from evalnb.stats.levels import SMALLEST_SLICE
 from evalnb.stats.multiplicity import adjusted
 from evalnb.stats.paired_means import paired_mean_row
 
@@ -79,7 +80,7 @@ def _row(held: pd.DataFrame) -> dict[str, Any]:
     one, two = (held[name].to_numpy("float64", na_value=np.nan) for name in ("mean_a", "mean_b"))
     row = paired_mean_row("", one, two, is_share=True)
     del row["metric"]
-    return row if row["n"] >= FEWEST_TESTED else {**row, "p_value": None}
+    return row if row["n"] >= SMALLEST_SLICE else {**row, "p_value": None}
 
 
 def _slices(golden: GoldenSet) -> dict[str, set[str] | None]:

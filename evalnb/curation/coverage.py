@@ -54,11 +54,13 @@ class Coverage(NamedTuple):
     metrics : a metrics frame; see `golden_coverage`
     missing : a frame as `MISSING` says
     far : conversation_id, nearest_case and similarity of the conversations far from every case
+    unasked : case_id and similarity of the cases that no conversation is near to
     """
 
     metrics: pd.DataFrame
     missing: pd.DataFrame
     far: pd.DataFrame
+    unasked: pd.DataFrame
 
 
 def golden_coverage(logs: pd.DataFrame, cases: Iterable[Case], *, seed: int = 0) -> Coverage:
@@ -66,7 +68,7 @@ def golden_coverage(logs: pd.DataFrame, cases: Iterable[Case], *, seed: int = 0)
 
     Distance is one less the cosine similarity of TF-IDF vectors of character 3- to 5-grams of what
     the user said. A conversation is far from the golden set when its nearest case is farther than
-    95% of conversations are from their own nearest neighbour in traffic.
+    95% of conversations are from their own nearest neighbour in traffic; so is a case from traffic.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def golden_coverage(logs: pd.DataFrame, cases: Iterable[Case], *, seed: int = 0)
         case is near to, a kind being the conversations within the distance of its first one;
         `unseen_mass` and `chao1` over these kinds, see `unseen_kinds`. NA `too_few` for fewer than
         two conversations.
-    missing, far : see `Coverage`
+    missing, far, unasked : see `Coverage`; nothing of them for fewer than two conversations
 
     Raises
     ------
@@ -100,7 +102,9 @@ def golden_coverage(logs: pd.DataFrame, cases: Iterable[Case], *, seed: int = 0)
             {"metric": name, "n": n, "n_left_out": n_left_out, "reason": "too_few"}
             for name in names
         ]
-        return Coverage(METRICS.build(nothing), MISSING.empty(), _far([], [], [], []))
+        return Coverage(
+            METRICS.build(nothing), MISSING.empty(), _far([], [], [], []), _unasked([], [])
+        )
     vectors, golden = tfidf([asked(row) for row in said], [case_text(case) for case in cases])
     reach = _reach(vectors)
     near = nearest(vectors, golden)
@@ -116,10 +120,15 @@ def golden_coverage(logs: pd.DataFrame, cases: Iterable[Case], *, seed: int = 0)
     far = np.flatnonzero(is_far).tolist()
     ids = [cases[near.position[k]].id if cases else None for k in far]
     texts = {said_by[k]: asked(said[k]) for k in far}
+    asked_for = nearest(golden, vectors).similarity
+    idle = [
+        (case.id, near) for case, near in zip(cases, asked_for, strict=True) if 1 - near > reach
+    ]
     return Coverage(
         METRICS.check(pd.concat(metrics)[list(METRICS.columns)]),
         _missing(texts, n, seed),
         _far(said_by, far, ids, near.similarity),
+        _unasked([name for name, _ in idle], [float(near) for _, near in idle]),
     )
 
 
@@ -263,6 +272,15 @@ def _far(
             "conversation_id": pd.Series([names[k] for k in far], dtype="string"),
             "nearest_case": pd.Series(list(ids), dtype="string"),
             "similarity": pd.Series([float(similarity[k]) for k in far], dtype="Float64"),
+        }
+    )
+
+
+def _unasked(ids: Sequence[str], similarity: Sequence[float]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "case_id": pd.Series(list(ids), dtype="string"),
+            "similarity": pd.Series(list(similarity), dtype="Float64"),
         }
     )
 

@@ -18,7 +18,7 @@ from evalnb.stats.effects import mean_row
 from evalnb.stats.paired_intervals import tango_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -65,6 +65,7 @@ def phrase_changes(
     *,
     level: float = LEVEL,
     hidden: Collection[str] = (),
+    clusters: Mapping[str, str] | None = None,
 ) -> PhraseStudy:
     """Find the words and phrases whose rate over cases changed.
 
@@ -82,12 +83,14 @@ def phrase_changes(
     hidden : ids of cases
         They count like others, and are no examples. What only their answers say is not quoted: such
         a phrase has a number in its place, and is folded into nothing.
+    clusters : case id to its conversation, of cases that share one
+        They are one unit: their differences keep or change their signs together.
 
     Returns
     -------
     the study; without a case that both have, its frame is empty
-        Intervals are Tango's where every case changed wholly or not at all, else Student's over
-        cases; they are 95%, each by itself.
+        Intervals are Tango's where every case is by itself and changed wholly or not at all, else
+        Student's over cases or conversations; they are 95%, each by itself.
 
     Raises
     ------
@@ -113,7 +116,7 @@ def phrase_changes(
     """
     if not 0 < level < 1:
         raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
-    corpus = read_corpus(first, second)
+    corpus = read_corpus(first, second, clusters)
     n_repeats = int(corpus.repeats.max(initial=0))
     grams = find_grams(corpus, fewest_cases(level))
     tested = test_grams(corpus, grams, level)
@@ -125,7 +128,7 @@ def phrase_changes(
         n_left_out=corpus.n_left_out,
         n_tried=tested.n_tried,
         level=level,
-        smallest_rate=smallest_rate(corpus.n_cases, n_repeats, tested.n_tried, level),
+        smallest_rate=smallest_rate(corpus.n_clusters, n_repeats, tested.n_tried, level),
     )
 
 
@@ -196,18 +199,20 @@ def _row(corpus: Corpus, grams: Grams, family: Family, quotes: _Quotes) -> dict[
         "n_changed": int((changes != 0).sum()),
         "folded": [grams.text(phrase) for phrase in family.folded if quotes.allow(phrase)],
         "examples": quotes.examples(changed)[:_EXAMPLES],
-        **_difference(changes, corpus.repeats),
+        **_difference(corpus, changes),
     }
 
 
-def _difference(changes: Ints, repeats: Ints) -> dict[str, Any]:
+def _difference(corpus: Corpus, changes: Ints) -> dict[str, Any]:
     """Return the mean difference of rates with its interval."""
-    if bool((np.abs(changes) == repeats)[changes != 0].all()):
+    repeats, shared = corpus.repeats, corpus.n_clusters < corpus.n_cases
+    if not shared and bool((np.abs(changes) == repeats)[changes != 0].all()):
         gained, lost = int((changes > 0).sum()), int((changes < 0).sum())
         found: dict[str, Any] = vars(tango_interval(gained, lost, len(changes)))
         method = "tango"
     else:
-        found = mean_row("difference", changes / repeats, low=-1.0, high=1.0)
+        clusters = corpus.clusters if shared else None
+        found = mean_row("difference", changes / repeats, clusters, low=-1.0, high=1.0)
         method = str(found["method"])
     return {
         "difference": found["estimate"],

@@ -11,9 +11,11 @@ import numpy as np
 from evalnb.phrases.tokens import Token, kind_of, pieces
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import pandas as pd
 
-__all__ = ["BREAK", "Corpus", "Ints", "distinct", "read_corpus"]
+__all__ = ["BREAK", "Corpus", "Ints", "distinct", "n_clusters", "read_corpus"]
 
 Ints: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
@@ -45,6 +47,7 @@ class Corpus:
     cases : position of each answer's case; shape (n_answers,)
     sides : -1 for an answer of the first side, 1 for one of the second
     repeats : how many answers of a case count on each side; shape (n_cases,)
+    clusters : number of each case's conversation, its own where it shares none; shape (n_cases,)
     n_left_out : cases that one side has no answer to
     """
 
@@ -56,12 +59,18 @@ class Corpus:
     cases: Ints
     sides: Ints
     repeats: Ints
+    clusters: Ints
     n_left_out: int
 
     @property
     def n_cases(self) -> int:
         """Number of cases that both sides answered."""
         return len(self.case_ids)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of conversations, cases that share none among them: what is flipped as a whole."""
+        return int(self.clusters.max(initial=-1)) + 1
 
     @property
     def unit(self) -> int:
@@ -86,6 +95,11 @@ class Corpus:
         """Return changes of answers as differences of rates, counted in parts of `unit`."""
         return np.rint(changes * self.unit / self.repeats[cases]).astype("int64")
 
+    def by_cluster(self, units: Ints) -> Ints:
+        """Return the sum of each conversation's differences, given those of all cases in units."""
+        sums = np.bincount(self.clusters, units, minlength=self.n_clusters)
+        return np.rint(sums).astype("int64")
+
     def rate(self, answers: Ints, side: int) -> float:
         """Return the mean over cases of the share of a side's answers that hold a phrase."""
         of_side = answers[self.sides[answers] == side]
@@ -93,7 +107,9 @@ class Corpus:
         return float((held / self.repeats).mean())
 
 
-def read_corpus(first: pd.DataFrame, second: pd.DataFrame) -> Corpus:
+def read_corpus(
+    first: pd.DataFrame, second: pd.DataFrame, clusters: Mapping[str, str] | None = None
+) -> Corpus:
     """Read the answers of both sides.
 
     Parameters
@@ -103,6 +119,7 @@ def read_corpus(first: pd.DataFrame, second: pd.DataFrame) -> Corpus:
         `na_reason`, does not count. Of each case as many repeats count on either side as both
         have, the first ones: only then is either sign of a difference as likely where nothing
         changed.
+    clusters : case id to its conversation, of those that share one
     """
     sides = [_answers(side) for side in (first, second)]
     both = sorted(sides[0].keys() & sides[1].keys())
@@ -123,8 +140,21 @@ def read_corpus(first: pd.DataFrame, second: pd.DataFrame) -> Corpus:
         cases=np.array([number for number, _, _ in used], "int64"),
         sides=np.array([sign for _, sign, _ in used], "int64"),
         repeats=np.array(repeats, "int64"),
+        clusters=np.array(_cluster_numbers(both, clusters or {}), "int64"),
         n_left_out=len({*sides[0], *sides[1]}) - len(both),
     )
+
+
+def n_clusters(case_ids: Iterable[str], clusters: Mapping[str, str]) -> int:
+    """Return how many conversations cases are of, each by itself one that shares none."""
+    return len(set(_cluster_numbers(case_ids, clusters)))
+
+
+def _cluster_numbers(case_ids: Iterable[str], clusters: Mapping[str, str]) -> list[int]:
+    numbers: dict[tuple[bool, str], int] = {}
+    # A conversation may be called as a case is that has none.
+    named = [(case_id in clusters, clusters.get(case_id, case_id)) for case_id in case_ids]
+    return [numbers.setdefault(name, len(numbers)) for name in named]
 
 
 def _answers(outputs: pd.DataFrame) -> dict[str, list[str]]:

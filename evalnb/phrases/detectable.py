@@ -20,7 +20,7 @@ def smallest_rate(
 
     Parameters
     ----------
-    n_cases, n_repeats : of each side
+    n_cases, n_repeats : of each side; cases of one conversation are one
     n_tried : phrases tested
     level : share of false findings among the found
     power : how often it is to be found

@@ -96,5 +96,6 @@ def _same_answers(grams: Grams, one: int, other: int) -> bool:
 
 
 def _still_changed(corpus: Corpus, starts: Ints, changed: Changed, p_cut: float) -> bool:
-    left = corpus.in_units(corpus.changes(np.unique(corpus.answers[starts])))
+    units = corpus.in_units(corpus.changes(np.unique(corpus.answers[starts])))
+    left = corpus.by_cluster(units)
     return int(left.sum()) * changed.size > 0 and signed_sum_p(left) <= p_cut

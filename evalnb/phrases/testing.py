@@ -51,7 +51,7 @@ class Tested:
 
 
 def fewest_cases(level: float) -> int:
-    """Return in how many cases a phrase has to change before p can reach the level.
+    """Return in how many cases, or conversations, a phrase has to change before p reaches a level.
 
     Examples
     --------
@@ -67,7 +67,8 @@ def fewest_cases(level: float) -> int:
 def test_grams(corpus: Corpus, grams: Grams, level: float) -> Tested:
     """Test every phrase that could have changed.
 
-    Cases have their signs flipped whole (`evalnb.stats.signed_sums`), and Benjamini and Hochberg's
+    Cases, and those of one conversation together, have their signs flipped whole
+    (`evalnb.stats.signed_sums`), and Benjamini and Hochberg's
     adjustment is over all tests. Phrases that stand in exactly the same answers are one test, and
     those that differ in too few cases to reach the level none: neither depends on which side an
     answer is of, so that the error rate holds.
@@ -102,12 +103,18 @@ def test_grams(corpus: Corpus, grams: Grams, level: float) -> Tested:
 
 
 def _differences(corpus: Corpus, phrases: Ints, answers: Ints) -> tuple[Ints, Ints]:
-    """Return the differences other than 0, phrase after phrase, and where each phrase's begin."""
+    """Return the differences other than 0, phrase after phrase, and where each phrase's begin.
+
+    One a conversation, of the sum of its cases; of a case by itself where it shares none.
+    """
     pairs, place = np.unique(phrases * corpus.n_cases + corpus.cases[answers], return_inverse=True)
     net = np.bincount(place, corpus.sides[answers]).astype("int64")
     units = corpus.in_units(net, pairs % corpus.n_cases)
+    of_case, in_phrase = corpus.clusters[pairs % corpus.n_cases], pairs // corpus.n_cases
+    sums, place = np.unique(in_phrase * corpus.n_clusters + of_case, return_inverse=True)
+    units = np.rint(np.bincount(place, units)).astype("int64")
     differs = units != 0
-    numbers = (pairs // corpus.n_cases)[differs]
+    numbers = (sums // corpus.n_clusters)[differs]
     bounds = np.searchsorted(numbers, np.arange(int(phrases[-1]) + 2))
     return bounds.astype("int64"), units[differs]
 

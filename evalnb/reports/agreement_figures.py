@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Rectangle
 
 from evalnb.agreement import STRONG, USABLE
@@ -26,7 +25,8 @@ from evalnb.reports.drawing import (
     label,
     plain_axes,
 )
-from evalnb.reports.numbers import count, difference, tokens
+from evalnb.reports.judge_axes import draw_biases, draw_confusion, draw_interval
+from evalnb.reports.numbers import count, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,6 @@ __all__ = [
 
 _ROW = 0.3
 _TOP = 1.0
-_SHADES = LinearSegmentedColormap.from_list("evalnb_blues", ["#ffffff", PALE_BLUE, BLUE])
 _FEWEST, _MOST = 10, 100_000
 _TICKS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 _CURVE_MARGINS = 1.5
@@ -81,7 +80,7 @@ def kappa_intervals(decided: pd.DataFrame) -> Figure:
         label(page, 0.3, y, str(row.axis), limit=24)
         label(page, 2.45, y, f"n = {tokens(row.n)}", color=FAINT, ha="right")
         label(page, 7.55, y, str(row.decision), fontweight="bold")
-        _interval_marks(axes, position, row)
+        draw_interval(axes, position, row)
     return figure
 
 
@@ -114,7 +113,7 @@ def ceiling_intervals(ceiling: pd.DataFrame, *, judge: str) -> Figure:
         if row.axis != last:
             label(page, 0.3, y, str(row.axis), limit=22)
         label(page, 3.45, y, name, limit=24, ha="right", color=colour)
-        _interval_marks(axes, position, row, colour=colour, marker=marker)
+        draw_interval(axes, position, row, colour=colour, marker=marker)
         last = row.axis
     return figure
 
@@ -147,23 +146,12 @@ def confusion_matrix(counts: pd.DataFrame, *, axis: str, judge: str) -> Figure:
         f"{axis}: people and {judge}",
         f"both say the same on {tokens(same)} of {count(total, 'item')}",
     )
-    label(page, left + size * cell / 2, top - 0.5, f"{judge} says", ha="center", color=FAINT)
-    label(page, 0.2, top + size * cell / 2, "people say", color=FAINT)
-    rows = cells.sum(axis=1)
-    for row, name in enumerate(counts.index):
-        y = top + row * cell
-        label(page, left - 0.12, y + cell / 2, str(name), limit=10, ha="right")
-        label(page, left + row * cell + cell / 2, top - 0.2, str(name), limit=10, ha="center")
-        label(
-            page, left + size * cell + 0.12, y + cell / 2, f"n = {tokens(rows[row])}", color=FAINT
-        )
-        for column in range(size):
-            number = int(cells[row, column])
-            part = number / rows[row] if rows[row] else 0.0
-            _draw_cell(page, left + column * cell, y, cell, number, part)
-    for place in range(size):
-        corner = (left + place * cell + 0.03, top + place * cell + 0.03)
-        page.add_patch(Rectangle(corner, cell - 0.06, cell - 0.06, fill=False, ec=INK, lw=1.4))
+    width, height = figure.get_size_inches()
+    extent = size * cell
+    axes = figure.add_axes(
+        (left / width, 1 - (top + extent) / height, extent / width, extent / height)
+    )
+    draw_confusion(axes, counts, judge=judge)
     return figure
 
 
@@ -196,18 +184,7 @@ def bias_levels(biases: pd.DataFrame, *, judge: str) -> Figure:
         "judge less people, with 95% interval; left of 0 the judge is stricter",
         limit=90,
     )
-    ends = [*biases["bias"].dropna(), *biases["ci_low"].dropna(), *biases["ci_high"].dropna()]
-    widest = max([0.5, *map(abs, ends)]) * 1.08
-    axes = _row_axes(figure, left=2.6, right=1.6, n_rows=len(biases), limits=(-widest, widest))
-    axes.axvline(0, color=INK, lw=0.9)
-    drawn = biases.rename(columns={"bias": "estimate"})
-    row: Any
-    for position, row in enumerate(drawn.itertuples(index=False)):
-        y = _TOP + _ROW * (position + 0.5)
-        label(page, 0.3, y, f"people say {row.level}", limit=24)
-        label(page, 2.45, y, f"n = {tokens(row.n)}", color=FAINT, ha="right")
-        label(page, 7.15, y, difference(row.estimate))
-        _interval_marks(axes, position, row)
+    draw_biases(_row_axes(figure, left=2.6, right=1.6, n_rows=len(biases)), biases)
     return figure
 
 
@@ -263,7 +240,12 @@ def _nothing(title: str, why: str) -> Figure:
 
 
 def _row_axes(
-    figure: Figure, *, left: float, right: float, n_rows: int, limits: tuple[float, float]
+    figure: Figure,
+    *,
+    left: float,
+    right: float,
+    n_rows: int,
+    limits: tuple[float, float] = (0.0, 1.0),
 ) -> Axes:
     """Return axes with a line for each row, from `_TOP` down."""
     width, height = figure.get_size_inches()
@@ -285,16 +267,6 @@ def _row_axes(
     return axes
 
 
-def _interval_marks(
-    axes: Axes, y: float, row: Any, *, colour: str = BLUE, marker: str = "o"
-) -> None:
-    if pd.isna(row.estimate):
-        return
-    if not pd.isna(row.ci_low):
-        axes.plot([row.ci_low, row.ci_high], [y, y], color=colour, lw=1.8, solid_capstyle="butt")
-    axes.plot(row.estimate, y, marker, color=colour, ms=6, zorder=3, clip_on=False)
-
-
 def _draw_kappa_signs(page: Axes) -> None:
     y = 0.76
     page.plot([0.17, 0.41], [y, y], color=BLUE, lw=1.8)
@@ -304,18 +276,6 @@ def _draw_kappa_signs(page: Axes) -> None:
     label(page, 3.9, y, f"usable from {USABLE:g}")
     page.add_patch(Rectangle((5.0, y - 0.07), 0.2, 0.14, color=PALE_BLUE, lw=0))
     label(page, 5.28, y, f"strong from {STRONG:g}")
-
-
-def _draw_cell(page: Axes, x: float, y: float, size: float, number: int, part: float) -> None:
-    colour = _SHADES(part * 0.85)
-    page.add_patch(Rectangle((x, y), size, size, fc=colour, ec=GRID, lw=0.8))
-    dark = np.dot(to_rgb(colour), (0.299, 0.587, 0.114)) < 0.55
-    ink = "#ffffff" if dark else INK
-    label(
-        page, x + size / 2, y + size / 2 - 0.08, tokens(number), ha="center", fontsize=9, color=ink
-    )
-    share = f"{100 * part:.0f}%" if number else ""
-    label(page, x + size / 2, y + size / 2 + 0.13, share, ha="center", fontsize=7, color=ink)
 
 
 def _spread(row: Any) -> float | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 from evalnb.reports.text import one_line
 
@@ -27,6 +28,8 @@ __all__ = [
     "PALE_BLUE",
     "VERMILION",
     "ShownFigure",
+    "aside",
+    "drawable",
     "header",
     "label",
     "plain_axes",
@@ -90,6 +93,20 @@ def label(axes: Axes, x: float, y: float, text: str, *, limit: int = 40, **looks
     axes.text(
         x, y, drawable(text, limit=limit), parse_math=False, usetex=False, **(options | looks)
     )
+
+
+def aside(axes: Axes, inches: float, y: float, text: str, **looks: Any) -> None:
+    """Write text that may be hostile beside axes, as `label` does.
+
+    Parameters
+    ----------
+    axes, y : at which height
+    inches : how far from the axes: right of them, or left where it is negative
+    text, **looks : as `label` takes them
+    """
+    shift = ScaledTranslation(inches, 0, axes.figure.dpi_scale_trans)
+    edge = 1 if inches > 0 else 0
+    label(axes, edge, y, text, transform=axes.get_yaxis_transform() + shift, **looks)
 
 
 def drawable(text: str, *, limit: int) -> str:

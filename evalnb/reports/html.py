@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from evalnb.cases import Case
     from evalnb.runs import Run
 
-__all__ = ["Page", "html_page"]
+__all__ = ["Page", "html_page", "templates"]
 
 Record: TypeAlias = "Mapping[str, Any]"
 
@@ -143,7 +143,7 @@ def html_page(page: Page) -> str:
     findings = run.decision[run.decision["rule"] != "miss"] if len(run.misses) else run.decision
     failing = failing_records(page.results)
     misses = miss_lines(run.misses)
-    text = _templates().get_template("report.html.j2").render(
+    text = templates().get_template("report.html.j2").render(
         parts=_parts(),
         title=f"{manifest['suite']}: {outcome_words(run.outcome, run.exit_code)}",
         outcome=run.outcome,
@@ -191,7 +191,8 @@ def _spoken(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=1)
-def _templates() -> Environment:
+def templates() -> Environment:
+    """Return the templates of pages, which escape every value."""
     environment = Environment(
         loader=PackageLoader("evalnb.reports"),
         autoescape=True,
@@ -205,7 +206,7 @@ def _templates() -> Environment:
 
 @lru_cache(maxsize=1)
 def _parts() -> Any:
-    return _templates().get_template("parts.html.j2").module
+    return templates().get_template("parts.html.j2").module
 
 
 def _listing(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,7 @@ _FILES = Path(__file__).parent / "files"
 _DOT = "dot_"
 _VERSION = b"{version}"
 _MANY = 5
+_HERE = b"EVALNB_PROJECT: .\n"
 
 
 def create_project(folder: Path) -> list[Path]:
@@ -29,44 +32,67 @@ def create_project(folder: Path) -> list[Path]:
 
     Returns
     -------
-    the files that were written, below `folder`
+    the files that were written
+        The workflow is at the root of the git repository that `folder` is in, where GitHub looks
+        for it; all else is below `folder`.
 
     Raises
     ------
     InputError
-        If one of the files is there already: then nothing is written.
+        If one of the files is there already, or one cannot be written: then none is left.
     """
-    contents = dict(_contents())
-    taken = [path for path in contents if (folder / path).exists()]
+    contents = dict(_contents(folder))
+    taken = [os.path.relpath(path, folder) for path in contents if os.path.lexists(path)]
     if taken:
-        shown = ", ".join(str(path) for path in taken[:_MANY])
         more = f" and {len(taken) - _MANY} more" if len(taken) > _MANY else ""
         raise InputError(
-            f"{folder} has {shown}{more} already, and nothing was written. Name a new folder, or "
-            "move these away."
+            f"{folder} has {', '.join(taken[:_MANY])}{more} already, and nothing was written. Name "
+            "a new folder, or move these away."
         )
+    written: list[Path] = []
     for path, (content, mode) in contents.items():
-        target = folder / path
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            target.chmod(mode)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                written.append(path)
+                file.write(content)
+            path.chmod(mode)
         except OSError as error:
+            for one in written:
+                one.unlink(missing_ok=True)
             raise InputError(
-                f"{target} cannot be written: {error.strerror}. Files before it are there; delete "
-                "them, or name a new folder."
+                f"{path} cannot be written: {error.strerror}. No file was left; name a new folder."
             ) from error
-    return list(contents)
+    return written
 
 
-def _contents() -> Iterator[tuple[Path, tuple[bytes, int]]]:
+def _contents(folder: Path) -> Iterator[tuple[Path, tuple[bytes, int]]]:
     """Give what goes where, with its mode."""
     release = version("evalnb").encode()
     for source in sorted(path for path in _FILES.rglob("*") if path.is_file()):
         parts = [part.replace(_DOT, ".", 1) for part in source.relative_to(_FILES).parts]
-        content = source.read_bytes()
+        path, content = folder.joinpath(*parts), source.read_bytes()
         if source.name == "requirements.txt":
             content = content.replace(_VERSION, release)
-        yield Path(*parts), (content, 0o755 if source.suffix == ".sh" else 0o644)
+        elif ".github" in parts:
+            root = _repository_root(folder)
+            path, content = root.joinpath(*parts), _run_from(root, folder, content)
+        yield path, (content, 0o755 if source.suffix == ".sh" else 0o644)
     for notebook in sorted(notebook_path("golden_run").parent.glob("*.ipynb")):
-        yield Path("notebooks") / notebook.name, (notebook.read_bytes(), 0o644)
+        yield folder / "notebooks" / notebook.name, (notebook.read_bytes(), 0o644)
+
+
+def _run_from(root: Path, folder: Path, workflow: bytes) -> bytes:
+    """Say in a workflow where the project is."""
+    if root == folder:
+        return workflow
+    # With the dot, a name that begins with a dash is no option.
+    project = json.dumps(f"./{folder.resolve().relative_to(root.resolve()).as_posix()}")
+    return workflow.replace(_HERE, b"EVALNB_PROJECT: %b\n" % project.encode())
+
+
+def _repository_root(folder: Path) -> Path:
+    """Return the root of the git repository that a folder is in; the folder where there is none."""
+    whole = folder.resolve()
+    above = (place for place in whole.parents if (place / ".git").exists())
+    return folder if (whole / ".git").exists() else next(above, folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evalnb.stats.estimates import Estimate, wilson
@@ -131,6 +132,7 @@ def newcombe_paired_interval(counts: PairedCounts) -> Estimate:
     return Estimate(apart, max(low, -1.0), min(high, 1.0))
 
 
+@lru_cache(maxsize=4096)
 def _tango_upper(first: int, second: int, n: int, z: float) -> float:
     """Return the largest difference whose score is at least -z; the score falls with it."""
     low, high = (first - second) / n, 1.0

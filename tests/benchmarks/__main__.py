@@ -21,6 +21,7 @@ from tests.benchmarks import (
     production,
     redaction,
     replay,
+    review,
     scale,
 )
 from tests.benchmarks.figures import report
@@ -44,6 +45,7 @@ if __name__ == "__main__":
         production.measure,
         gate_statistics.measure,
         history.measure,
+        review.measure,
         operating_characteristics.measure,
         planted_defects.measure,
     )

@@ -88,6 +88,8 @@ def test_a_whole_golden_set_and_none() -> None:
     logs = logs_of(refund=20, parcel=15)
     whole = golden_coverage(logs, cases_of("refund", "parcel", "visa"))
     assert whole.metrics["estimate"].iloc[0] <= 0.35
+    assert set(whole.unasked["case_id"]) >= {f"visa-{k}" for k in range(8)}
+    assert len(whole.unasked) <= 8 + 16 / 2
     none = golden_coverage(logs, [])
     assert none.metrics["estimate"].iloc[0] == 1.0
     assert none.far["nearest_case"].isna().all()

@@ -88,6 +88,33 @@ def test_repeats_of_a_case_are_one_observation() -> None:
     assert changed(before, after) == {}
 
 
+def test_cases_of_one_conversation_change_their_sign_together() -> None:
+    before, after = cases((16, "order number")), cases((16, "inquiry number"))
+    pairs = {case_id: f"talk-{place // 2}" for place, case_id in enumerate(before)}
+    alone = phrase_changes(outputs(before), outputs(after)).changes.loc[0]
+    study = phrase_changes(outputs(before), outputs(after), clusters=pairs)
+    shared = study.changes.loc[0]
+    # 16 coins against 8: two patterns of all are as far out.
+    assert alone["p_value"] == pytest.approx(2 / 2**16)
+    assert shared["p_value"] == pytest.approx(2 / 2**8)
+    assert (shared["n_cases"], shared["n_changed"], shared["difference"]) == (16, 16, -1.0)
+    # Seven conversations: 2/2**7 = 0.016 is over 0.01, though fourteen cases changed.
+    seven = {case_id: f"talk-{place % 7}" for place, case_id in enumerate(before)}
+    few = phrase_changes(outputs(before), outputs(after), clusters=seven, level=0.01)
+    assert few.changes.empty
+    assert few.n_tried == 0
+
+
+def test_what_one_conversation_gains_and_loses_comes_to_nothing() -> None:
+    before = cases((8, "order number"), (8, "Thank you."), (8, "order number"))
+    after = cases((8, "Thank you."), (8, "order number"), (8, "inquiry number"))
+    talks = {f"case-{place:03}": f"case-{place % 8:03}" for place in range(16)}
+    row = phrase_changes(outputs(before), outputs(after), clusters=talks).changes.loc[0]
+    # Of the first 16 none is left; the other eight share no conversation, whatever the others' is called.
+    assert row["p_value"] == pytest.approx(2 / 2**8)
+    assert (row["phrase"], row["replaced_by"]) == ("order number", "inquiry number")
+
+
 def test_a_rate_is_over_cases_and_their_repeats() -> None:
     text = ["Yes, gladly.", "No.", "No."]
     found = changed(cases((8, ["No."] * 3), (8, "No.")), cases((8, text), (8, "No.")))

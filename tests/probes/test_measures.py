@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.probes import PROBE_EFFECTS, PROBE_VERDICTS, PROBES, probe_effects
@@ -170,7 +170,6 @@ def test_nothing_known_is_too_few_and_nothing_varying_has_no_interval() -> None:
     assert pd.isna(same["ci_low"])
 
 
-@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(*[st.one_of(st.none(), st.integers(1, 5)) for _ in range(3)]),

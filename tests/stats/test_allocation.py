@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.stats.allocation import calibration_allocation, neyman_allocation
@@ -32,7 +32,6 @@ strata = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(strata, st.integers(12, 200))
 def test_whole_numbers_add_up_within_their_limits(
     rows: list[tuple[int, float]], labels: int
@@ -47,7 +46,6 @@ def test_whole_numbers_add_up_within_their_limits(
     assert (counts >= np.minimum(2, sizes)).all()
 
 
-@settings(max_examples=60)
 @given(strata, st.integers(1, 300))
 def test_without_limits_they_are_near_the_best(rows: list[tuple[int, float]], labels: int) -> None:
     sizes = np.array([size for size, _ in rows])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.stats.bradley_terry import STRENGTHS, bradley_terry
@@ -99,7 +99,6 @@ def test_a_system_against_itself_and_an_unknown_reference_are_refused() -> None:
         bradley_terry(verdicts(("c1", "a", "b", 1.0)), reference="x")
 
 
-@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

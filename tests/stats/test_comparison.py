@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.frames import Outcome
@@ -98,7 +98,6 @@ def test_a_scorer_of_one_side_is_not_tested() -> None:
     assert found.loc["tone", "n_left_out"] == 12
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_blind_to_the_order_of_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -71,7 +71,6 @@ scored = st.lists(
 ).filter(lambda rows: sum(label is not None for _, label in rows) > 1)
 
 
-@settings(max_examples=30)
 @given(scored)
 def test_lambda_0_leaves_the_labels_alone(rows: list[tuple[int, int | None]]) -> None:
     judged, labels = [j for j, _ in rows], [label for _, label in rows]
@@ -83,7 +82,6 @@ def test_lambda_0_leaves_the_labels_alone(rows: list[tuple[int, int | None]]) ->
         assert corrected[name] is alone[name] or corrected[name] == pytest.approx(alone[name])
 
 
-@settings(max_examples=30)
 @given(scored)
 def test_a_perfect_judge_is_not_corrected(rows: list[tuple[int, int | None]]) -> None:
     judged = [j for j, _ in rows]
@@ -95,7 +93,6 @@ def test_a_perfect_judge_is_not_corrected(rows: list[tuple[int, int | None]]) ->
     assert row["estimate"] == pytest.approx(np.mean(rest))
 
 
-@settings(max_examples=30)
 @given(scored, st.randoms())
 def test_the_order_of_cases_does_not_matter(
     rows: list[tuple[int, int | None]], random: Any

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
@@ -157,7 +157,6 @@ verdicts = st.lists(
 )
 
 
-@settings(max_examples=25)
 @given(verdicts)
 def test_a_perfect_judge_is_not_corrected(rows: list[tuple[bool, bool | None]]) -> None:
     judged = [verdict for verdict, _ in rows] + [True, False]
@@ -166,7 +165,6 @@ def test_a_perfect_judge_is_not_corrected(rows: list[tuple[bool, bool | None]]) 
     assert metric(found, "corrected")["estimate"] == pytest.approx(metric(found, "raw")["estimate"])
 
 
-@settings(max_examples=25)
 @given(verdicts, st.sampled_from(["system", "cases"]))
 def test_an_estimate_lies_in_its_interval(
     rows: list[tuple[bool, bool | None]], target: Target

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency
@@ -37,7 +37,6 @@ def test_drift_of_the_reference() -> None:
     assert 0 < js["ci_low"] < js["estimate"] < js["ci_high"] < 1
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     counts=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=2, max_size=6).filter(
         lambda rows: all(sum(column) > 0 for column in zip(*rows, strict=True)) and all(map(sum, rows))

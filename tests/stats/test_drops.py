@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.frames import Outcome
@@ -128,7 +128,6 @@ def test_clusters_are_the_unit() -> None:
     assert flags["method"] == "sign flip, exact; t over clusters"
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_several_are_adjusted_by_holm(seed: int) -> None:
     rng = np.random.default_rng(seed)

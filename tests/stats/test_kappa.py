@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
@@ -154,7 +154,6 @@ def test_reference_of_the_decision() -> None:
 # Other libraries
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs, weights_of)
 def test_kappa_is_that_of_scikit_learn(found: list[tuple[int, int]], weights: Weights) -> None:
     first, second = sides(found)
@@ -163,7 +162,6 @@ def test_kappa_is_that_of_scikit_learn(found: list[tuple[int, int]], weights: We
     assert row["estimate"] == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs, weights_of)
 def test_the_standard_error_is_that_of_statsmodels(
     found: list[tuple[int, int]], weights: Weights
@@ -182,7 +180,6 @@ def test_the_standard_error_is_that_of_statsmodels(
 # Properties
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs, weights_of)
 def test_kappa_and_its_interval_stay_in_bounds(
     found: list[tuple[int, int]], weights: Weights
@@ -198,7 +195,6 @@ def test_kappa_and_its_interval_stay_in_bounds(
         assert -1 <= row["ci_low"] <= row["estimate"] <= row["ci_high"] <= 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs, weights_of, st.randoms())
 def test_neither_who_is_first_nor_the_order_of_items_matters(
     found: list[tuple[int, int]], weights: Weights, random: Any
@@ -210,7 +206,6 @@ def test_neither_who_is_first_nor_the_order_of_items_matters(
     assert same(one, only(cohen_kappa(*sides(shuffled), levels=FIVE, weights=weights)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs, st.permutations(FIVE))
 def test_without_weights_names_of_levels_do_not_matter(
     found: list[tuple[int, int]], names: list[int]
@@ -221,7 +216,6 @@ def test_without_weights_names_of_levels_do_not_matter(
     assert same(one, only(cohen_kappa(*sides(renamed), levels=FIVE, weights=None)))
 
 
-@settings(max_examples=40, deadline=None)
 @given(pairs, weights_of)
 def test_a_scale_may_be_turned_round_or_named_by_text(
     found: list[tuple[int, int]], weights: Weights
@@ -232,7 +226,6 @@ def test_a_scale_may_be_turned_round_or_named_by_text(
     assert same(one, only(cohen_kappa(*sides(texts), levels=list("12345"), weights=weights)))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(FIVE), min_size=2).filter(lambda x: len(set(x)) > 1), weights_of)
 def test_a_rater_agrees_with_itself(ratings: list[int], weights: Weights) -> None:
     row = only(cohen_kappa(ratings, ratings, levels=FIVE, weights=weights))
@@ -241,7 +234,6 @@ def test_a_rater_agrees_with_itself(ratings: list[int], weights: Weights) -> Non
     assert row["ci_high"] == 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(pairs, weights_of)
 def test_kappa_is_at_most_what_the_margins_allow(
     found: list[tuple[int, int]], weights: Weights
@@ -505,7 +497,6 @@ def test_labels_needed_at_the_borders() -> None:
     assert labels_needed(1.0, 0.0, 20, 0.6, ci_low=0.339477) == 35
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.floats(0.65, 0.98), st.floats(0.01, 0.2), st.integers(10, 200))
 def test_so_many_labels_bring_the_bound_to_the_threshold(kappa: float, se: float, n: int) -> None:
     needed = labels_needed(kappa, se, n, 0.6)

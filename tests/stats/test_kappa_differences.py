@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -53,7 +53,6 @@ def test_reference() -> None:
     assert metric(found, "difference")["se"] == pytest.approx(expected["jackknife_se"], abs=NEAR)
 
 
-@settings(max_examples=25, deadline=None)
 @given(three, st.sampled_from(cast("list[Weights]", [None, "linear", "quadratic"])))
 def test_kappas_are_those_of_scikit_learn_and_swapping_turns_the_difference(
     items: list[tuple[int, int, int]], weights: Weights

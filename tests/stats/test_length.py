@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.api import OLS
 
@@ -49,7 +49,6 @@ def test_errors_are_those_of_statsmodels(rows: list[tuple[int, float, int]]) -> 
     assert slope["p_value"] == pytest.approx(fit.pvalues[0], rel=1e-5, abs=1e-12)
 
 
-@settings(max_examples=30)
 @given(st.lists(variant, min_size=2, max_size=20), st.randoms())
 def test_the_order_of_variants_means_nothing(
     rows: list[tuple[int, float, int]], random: Random

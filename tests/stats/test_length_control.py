@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -39,7 +39,6 @@ def test_pairs_of_the_reference() -> None:
     assert {*found, "lc_ci"} == set(expected)
 
 
-@settings(max_examples=40)
 @given(st.lists(pair, min_size=12, max_size=40))
 def test_the_fit_is_the_maximum_of_the_likelihood(pairs: list[Any]) -> None:
     wins, apart = np.array(pairs).T

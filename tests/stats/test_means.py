@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
@@ -39,7 +39,6 @@ def test_reference_clusters() -> None:
     assert row["warnings"] == ["few_clusters"]
 
 
-@settings(max_examples=40)
 @given(clustered_values)
 def test_clusters_are_those_of_statsmodels(rows: list[tuple[int, float]]) -> None:
     clusters, values = np.array([c for c, _ in rows]), np.array([v for _, v in rows])
@@ -58,7 +57,6 @@ def test_clusters_are_those_of_statsmodels(rows: list[tuple[int, float]]) -> Non
     assert interval_of(found) == pytest.approx([values.mean() - half, values.mean() + half])
 
 
-@settings(max_examples=40)
 @given(clustered_values, st.integers(2, 4), st.randoms())
 def test_splitting_the_rows_of_clusters_changes_no_error(
     rows: list[tuple[int, float]], times: int, random: Any
@@ -74,7 +72,6 @@ def test_splitting_the_rows_of_clusters_changes_no_error(
             assert other[name] == pytest.approx(one[name], rel=1e-9)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=20))
 def test_a_cluster_a_case_is_no_cluster(values: list[float]) -> None:
     alone = mean_score(values).iloc[0]
@@ -85,7 +82,6 @@ def test_a_cluster_a_case_is_no_cluster(values: list[float]) -> None:
             assert row["design_effect"] == pytest.approx(1)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=20))
 def test_means_of_cases_have_the_t_interval_of_scipy(values: list[float]) -> None:
     row = mean_score([*values, None]).iloc[0]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.stats.pass_k import pass_at_k, pass_hat_k
@@ -27,7 +27,6 @@ def test_reference_repeats() -> None:
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-@settings(max_examples=40)
 @given(counted)
 def test_all_ways_to_choose_are_counted(case: tuple[int, int, int]) -> None:
     repeats, passes, k = case
@@ -37,7 +36,6 @@ def test_all_ways_to_choose_are_counted(case: tuple[int, int, int]) -> None:
     assert pass_hat_k(repeats, passes, k).loc[0, "estimate"] == pytest.approx(every)
 
 
-@settings(max_examples=40)
 @given(st.lists(counted.map(lambda case: case[:2]), min_size=1, max_size=6))
 def test_one_of_one_is_the_pass_rate(cases: list[tuple[int, int]]) -> None:
     repeats, passes = [r for r, _ in cases], [c for _, c in cases]

@@ -160,7 +160,6 @@ def counted_alpha(ratings: list[list[Any]], metric: str) -> float | None:
     return 1 - sum(pairs(unit) / (len(unit) - 1) for unit in units) / expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(some_ratings, st.sampled_from(ALPHAS))
 def test_alpha_is_what_counting_pairs_gives(ratings: list[list[Any]], metric: AlphaMetric) -> None:
     row = alpha_of(ratings, metric)
@@ -173,7 +172,6 @@ def test_alpha_is_what_counting_pairs_gives(ratings: list[list[Any]], metric: Al
         assert row["estimate"] <= 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(some_ratings)
 def test_numbers_on_no_scale_have_the_alpha_of_distances(ratings: list[list[Any]]) -> None:
     on_scale = alpha_of(ratings, "interval")
@@ -190,7 +188,6 @@ tables = st.lists(st.lists(st.integers(0, 4), min_size=2, max_size=2), min_size=
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables)
 def test_fleiss_kappa_is_that_of_statsmodels(counts: list[list[int]]) -> None:
     row = only(fleiss_kappa(counts))
@@ -229,7 +226,6 @@ def test_neither_the_order_of_items_nor_that_of_raters_matters(
             assert alike(one[name], other[name])
 
 
-@settings(max_examples=30, deadline=None)
 @given(some_ratings, st.permutations(FIVE))
 def test_where_disagreements_are_alike_names_of_levels_do_not_matter(
     ratings: list[list[Any]], names: list[int]

@@ -5,7 +5,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
@@ -45,7 +45,6 @@ def test_reference_rates(case_id: str, method: RateMethod) -> None:
         assert (row["n"], row["n_left_out"], row["method"]) == (n, 0, method)
 
 
-@settings(max_examples=40)
 @given(counts, st.sampled_from([("wilson", "wilson"), ("clopper_pearson", "beta")]))
 def test_intervals_are_those_of_statsmodels(
     counted: tuple[int, int], names: tuple[RateMethod, str]
@@ -55,7 +54,6 @@ def test_intervals_are_those_of_statsmodels(
     assert interval_of(found) == pytest.approx(list(expected), abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(counts)
 def test_jeffreys_is_that_of_statsmodels_but_at_the_ends(counted: tuple[int, int]) -> None:
     passes, n = counted
@@ -96,7 +94,6 @@ def test_missing_verdicts_leave_the_rate_and_make_bounds() -> None:
     assert set(expected) == {"rate", "n", "planned", "bound_low", "bound_high"}
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
 def test_bounds_enclose_whatever_the_missing_would_have_been(
     passes: int, fails: int, missing: int
@@ -132,14 +129,12 @@ def test_no_failure_is_not_none_to_come() -> None:
     assert (row["estimate"], row["ci_low"]) == (0, 0)
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 5000), st.sampled_from([0.9, 0.95, 0.99]))
 def test_the_bound_without_failures_has_a_closed_form(n: int, level: float) -> None:
     found = zero_failures_bound(n, level=level).loc[0, "ci_high"]
     assert found == pytest.approx(1 - (1 - level) ** (1 / n), rel=1e-9)
 
 
-@settings(max_examples=40)
 @given(counts)
 def test_a_one_sided_bound_is_half_of_a_two_sided_interval(counted: tuple[int, int]) -> None:
     # a two-sided 90% interval leaves 5% above

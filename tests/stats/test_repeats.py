@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.frames import METRICS
@@ -197,7 +197,6 @@ def test_a_negative_share_stays_and_its_variance_does_not() -> None:
     assert found["variance_between"] == found["se_floor_infinite_repeats"] == 0
 
 
-@settings(max_examples=30)
 @given(groups)
 def test_the_split_is_that_of_the_repeat_statistics(values: list[list[float | None]]) -> None:
     split, known = variance_split(ratings(values)), repeat_statistics(ratings(values))

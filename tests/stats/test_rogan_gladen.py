@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.frames import METRICS
@@ -74,7 +74,6 @@ def test_a_perfect_judge_needs_no_correction(judge: tuple[int, int]) -> None:
     assert corrected["estimate"] == pytest.approx(raw["estimate"])
 
 
-@settings(max_examples=50)
 @given(counted, counted, counted)
 def test_what_is_corrected_lies_in_its_interval_within_0_and_1(
     judge: tuple[int, int], hits: tuple[int, int], rejects: tuple[int, int]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -42,7 +42,6 @@ def test_pairs_are_those_of_the_definition() -> None:
     assert duplicate_pairs([]) == []
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     words=st.lists(st.sampled_from(["order", "refund", "parcel", "late", "card", "bank", "number", "help"]), min_size=6, max_size=9),
     copies=st.lists(st.integers(0, 8), min_size=1, max_size=8),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -262,7 +262,6 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
 @given(pieces=st.lists(PIECES, max_size=8))
 def test_what_stands_between_stays_and_placeholders_lead_back(pieces: list[str]) -> None:
     text = " ".join(pieces)

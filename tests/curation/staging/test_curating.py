@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from evalnb.curation.staging.items import CurationItem
 
-CASE = {"id": "hello", "input": "Where is my parcel?", "must_contain": ["parcel"]}
-GOLDEN = GoldenSet((Case.model_validate(CASE),))
+CASE: dict[str, Any] = {"id": "hello", "input": "Where is my parcel?", "must_contain": ["parcel"]}
+GOLDEN = GoldenSet((Case(**CASE),))
 KEYWORDS = {"expected_keywords": "refund\n\n refund \nfive days"}
 
 

@@ -4,9 +4,10 @@
 # no key. live: the night, against the API, with ANTHROPIC_API_KEY in the environment; record: the
 # same, but asks only for what no cassette holds, and records it.
 # With EVALNB_WEBHOOK_URL in the environment, a regression is posted there.
-# The worst exit code of all suites is the script's own.
+# The worst exit code of all suites is the script's own. Suites are named from the project's folder,
+# which is the one above this script, or EVALNB_PROJECT.
 set -euo pipefail
-cd "$(git rev-parse --show-toplevel 2>/dev/null || dirname "$(dirname "$0")")"
+cd -- "${EVALNB_PROJECT:-$(dirname -- "$0")/..}"
 
 lane=${1:-replay}
 shift || true
@@ -24,6 +25,7 @@ notebook() {
         -k python3 --no-progress-bar "${@:2}" || worst=4
 }
 
+mkdir -p results
 worst=0
 for suite in "$@"; do
     suite=${suite%/}
