@@ -13,6 +13,7 @@ from evalnb.frames import NaReason, Outcome, to_records
 from evalnb.gate import decide
 from evalnb.jsontext import write_atomically
 from evalnb.results import read_run
+from evalnb.runs import check_suite
 from evalnb.scoring import case_scorers
 from evalnb.systems import PromptSystem, load_system
 
@@ -118,11 +119,7 @@ def check_acceptable(
         raise InputError(
             "a baseline is not accepted in CI: accept it at a desk and have the commit reviewed"
         )
-    if run.manifest.get("suite") != golden.settings.name:
-        raise InputError(
-            f"run {run.manifest.get('run_id')} is of suite {run.manifest.get('suite')!r}, "
-            f"not of {golden.settings.name!r}"
-        )
+    check_suite(golden, run)
     if run.manifest.get("golden_version") != golden.version:
         raise InputError(
             f"run {run.manifest.get('run_id')} is of golden version "

@@ -19,6 +19,7 @@ from evalnb.jsontext import (
     read_lines,
     write_atomically,
 )
+from evalnb.stored import stored_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -317,7 +318,7 @@ def _read_outputs(path: Path) -> pd.DataFrame:
         problems = [replace(problem, remedy=_REMEDY) for problem in problems]
         raise InputError("the baseline cannot be used", problems)
     try:
-        return OUTPUTS.build(line.value for line in lines)
+        return stored_frame(OUTPUTS, (line.value for line in lines))
     except ValueError as error:
         raise _damaged(path, f"cannot be read: {error}") from error
 

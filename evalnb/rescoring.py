@@ -14,6 +14,7 @@ from evalnb.journal import JOURNAL, Journal
 from evalnb.judges import load_judge, suite_judges
 from evalnb.judging import Judging, ask_all, batches_of
 from evalnb.pairwise_rule import pairs_with_baseline
+from evalnb.runs import check_suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,11 +119,7 @@ def rescore(
 
 
 def _check_fits(golden: GoldenSet, run: Run) -> None:
-    if run.manifest.get("suite") != golden.settings.name:
-        raise InputError(
-            f"run {run.manifest.get('run_id')} is of suite {run.manifest.get('suite')!r}, not of "
-            f"{golden.settings.name!r}"
-        )
+    check_suite(golden, run)
     gone = [name for name in run.outputs["case_id"].unique() if name not in golden]
     if gone:
         raise InputError(

@@ -54,8 +54,10 @@ from evalnb.reports.sentences import (
     state_sentences,
     wording_sentences,
 )
+from evalnb.reports.text import listing
 from evalnb.reports.verdicts import judge_sentences
 from evalnb.runs import Run
+from evalnb.stored import stored_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -363,9 +365,11 @@ def read_run(folder: Path) -> Run:
     except (OSError, JsonProblem, LookupError, TypeError, ValueError) as error:
         problem = Problem(str(folder), 0, "", f"cannot be read: {error}.", "Run the suite again.")
         raise InputError("the run cannot be used", [problem]) from error
+    outputs = _read_lines(folder / "outputs.jsonl", OUTPUTS)
+    _check_answered(folder / "outputs.jsonl", outputs, frames["results"])
     return Run(
         manifest=manifest,
-        outputs=_read_lines(folder / "outputs.jsonl", OUTPUTS),
+        outputs=outputs,
         scores=_read_lines(folder / "scores.jsonl", SCORES),
         results=frames["results"],
         slices=frames["slices"],
@@ -399,6 +403,16 @@ def _check_manifest(manifest: Any) -> None:
     for name in ("run_id", "suite", "golden_version", "system", "system_fingerprint", "as_of"):
         if not isinstance(manifest.get(name), str):
             raise TypeError(f"run.json has no `{name}`")
+
+
+def _check_answered(path: Path, outputs: pd.DataFrame, results: pd.DataFrame) -> None:
+    gone = results.loc[~results["case_id"].isin(outputs["case_id"]), "case_id"].tolist()
+    if gone:
+        named = listing(gone, limit=3)
+        what = f"lacks {len(gone):,} of the {len(results):,} cases that were decided on: {named}."
+        raise InputError(
+            "the run cannot be used", [Problem(str(path), 0, "", what, "Run the suite again.")]
+        )
 
 
 def latest_run(golden: GoldenSet, root: Path | None = None) -> Path:
@@ -456,7 +470,7 @@ def read_rows(path: Path, schema: FrameSchema, what: str, remedy: str) -> pd.Dat
     """
     lines, problems = read_lines(path, max_line_bytes=MAX_WRITTEN_LINE_BYTES)
     try:
-        frame = schema.build(line.value for line in lines)
+        frame = stored_frame(schema, (line.value for line in lines))
     except ValueError as error:
         problems = [*problems, Problem(str(path), 0, "", f"{error}.", remedy)]
     if problems:

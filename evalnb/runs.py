@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evalnb.baseline import CASE
+from evalnb.errors import InputError
 from evalnb.frames import PAIRS, VERDICTS
 from evalnb.stats.estimates import mean_interval, wilson
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from evalnb.phrases import PhraseStudy
     from evalnb.stats.estimates import Estimate
 
-__all__ = ["Run", "Scored", "run_figures"]
+__all__ = ["Run", "Scored", "check_suite", "run_figures"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,21 @@ class Run:
     baseline: Baseline | None = field(default=None, repr=False, compare=False)
     confirmation: Confirmation | None = field(default=None, repr=False, compare=False)
     wording: PhraseStudy | None = field(default=None, repr=False, compare=False)
+
+
+def check_suite(golden: GoldenSet, run: Run) -> None:
+    """Refuse a run of another suite.
+
+    Raises
+    ------
+    InputError
+        If the run is of a suite of another name.
+    """
+    if run.manifest.get("suite") != golden.settings.name:
+        raise InputError(
+            f"run {run.manifest.get('run_id')} is of suite {run.manifest.get('suite')!r}, not of "
+            f"{golden.settings.name!r}"
+        )
 
 
 def run_figures(results: pd.DataFrame) -> list[dict[str, Any]]:

@@ -139,6 +139,31 @@ def test_another_damaged_file_is_named(golden: GoldenSet) -> None:
         read_run(folder)
 
 
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ({"repeat": None}, r"row 1 of the outputs has no `repeat`"),
+        ({"case_id": None}, r"row 1 of the outputs has no `case_id`"),
+        (
+            {"tool_calls": "refund"},
+            r"`tool_calls` of row 1 of the outputs must be a list of objects",
+        ),
+        ({"tool_calls": [{"arguments": {}}]}, r"`name` and `arguments`\. Got \[\{'arguments'"),
+        ({"case_id": "other"}, r"lacks 1 of the 3 cases that were decided on: yes"),
+    ],
+)
+def test_outputs_that_no_run_wrote_are_refused(
+    golden: GoldenSet, damage: dict[str, Any], message: str
+) -> None:
+    folder = new_run_folder(golden, NOW)
+    write_run(folder, made_run(golden, folder.name))
+    path = folder / "outputs.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | damage), *others, ""]))
+    with pytest.raises(InputError, match=message):
+        read_run(folder)
+
+
 def test_every_file_is_json_that_other_readers_take(golden: GoldenSet) -> None:
     folder = new_run_folder(golden, NOW)
     write_run(folder, made_run(golden, folder.name))

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import check_jsonschema
 import pytest
 import yaml
+from click.testing import CliRunner, Result
 
 from evalnb.errors import InputError
 from evalnb.golden import read_golden
@@ -35,12 +37,13 @@ def workflow_of(path: Path) -> dict[Any, Any]:
     return dict(yaml.safe_load(path.read_text()))
 
 
-def run_replay_lane(project: Path, event: str) -> tuple[int, str, str]:
+def run_replay_lane(repository: Path, event: str) -> tuple[int, str, str]:
     """Run the steps of the job `replay` but the installation; return code, words and summary."""
-    job = workflow_of(project / WORKFLOW)["jobs"]["replay"]
+    workflow = workflow_of(repository / WORKFLOW)
+    job = workflow["jobs"]["replay"]
     # The one expression of the file that a step depends on.
     assert job["env"] == {"LANE": "${{ github.event_name == 'push' && 'full' || 'replay' }}"}
-    summary = project.parent / "summary.md"
+    summary = repository.parent / "summary.md"
     summary.write_text("")
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith(("ANTHROPIC_", "EVALNB_"))},
@@ -49,6 +52,7 @@ def run_replay_lane(project: Path, event: str) -> tuple[int, str, str]:
         "LANE": LANES[event],
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(REPOSITORY),
+        **workflow["env"],
     }
     said, code = "", 0
     for step in job["steps"]:
@@ -56,7 +60,7 @@ def run_replay_lane(project: Path, event: str) -> tuple[int, str, str]:
             continue
         done = subprocess.run(
             ["bash", "-e", "-c", step["run"]],
-            cwd=project,
+            cwd=repository,
             env=environment,
             capture_output=True,
             text=True,
@@ -75,6 +79,24 @@ def project(tmp_path: Path) -> Path:
     subprocess.run(["git", "init", "--quiet", folder], check=True)
     assert evalnb("init", ".", folder=folder).code == 0
     return folder
+
+
+def test_a_project_below_the_root_of_a_repository_goes_through_its_workflow(
+    tmp_path: Path,
+) -> None:
+    repository = tmp_path / "shop"
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    said = evalnb("init", "--", "-our évals/b", folder=repository)
+    assert f"for all of the repository {WORKFLOW}" in said.out
+    assert "cd './-our évals/b'" in said.out
+    assert not (repository / "-our évals/b" / WORKFLOW).exists()
+    code, words, summary = run_replay_lane(repository, "pull_request")
+    assert code == 0, words
+    assert "support: PASS" in words
+    assert "support" in summary
+    uploads = workflow_of(repository / WORKFLOW)["jobs"]["replay"]["steps"][-1]["with"]["path"]
+    results = uploads.replace("${{ env.EVALNB_PROJECT }}", "./-our évals/b")
+    assert (repository / results / "support").is_dir()
 
 
 @pytest.mark.parametrize("event", ["pull_request", "push"])
@@ -124,10 +146,34 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "README.md").read_text() == "mine"
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
-        create_project(tmp_path / "file" / "project")
+def test_the_workflow_of_another_project_of_a_repository_is_not_written_over(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".git").write_text("gitdir: elsewhere")  # as in a worktree
+    create_project(tmp_path / "one")
+    before = (tmp_path / WORKFLOW).read_text()
+    with pytest.raises(InputError, match=r"two has \.\./\.github/workflows/evals\.yml already"):
+        create_project(tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+    assert (tmp_path / WORKFLOW).read_text() == before
+
+
+def test_a_link_that_leads_nowhere_is_there_already(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "README.md").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"README\.md already, and nothing was written"):
+        create_project(project)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("name", ["golden", "golden/support", "ci"])
+def test_where_one_file_cannot_be_written_none_is_left(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match="cannot be written: .* No file was left"):
+        create_project(tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / name]
 
 
 def test_the_suite_of_a_new_project_was_recorded_with_the_projects_own() -> None:
@@ -140,15 +186,33 @@ def test_the_suite_of_a_new_project_was_recorded_with_the_projects_own() -> None
         assert path.read_bytes() == (own / "cassettes" / path.name).read_bytes()
 
 
+def checked_by_schema(path: Path) -> Result:
+    return CliRunner().invoke(check_jsonschema.main, [*BY_SCHEMA, str(path)])
+
+
 @pytest.mark.parametrize("path", WORKFLOWS.values(), ids=WORKFLOWS)
 def test_a_workflow_is_one_by_its_schema(path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", *BY_SCHEMA, path],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = checked_by_schema(path)
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("    runs-on:", "    runs_on:"),
+        ("  pull_request:", "  pull_requests:"),
+        ("  contents: read", "  contents: some"),
+        ("    timeout-minutes: 15", "    timeout-minutes: long"),
+        ("        run: pip", "        runs: pip"),
+        ("  workflow_dispatch:", " workflow_dispatch:"),
+    ],
+)
+def test_a_broken_workflow_is_none_by_its_schema(right: str, wrong: str, tmp_path: Path) -> None:
+    text = WORKFLOWS["scaffold"].read_text()
+    assert right in text
+    broken = tmp_path / "evals.yml"
+    broken.write_text(text.replace(right, wrong, 1))
+    assert checked_by_schema(broken).exit_code == 1
 
 
 @pytest.mark.parametrize("path", WORKFLOWS.values(), ids=WORKFLOWS)
@@ -187,10 +251,10 @@ def test_the_night_may_record_and_uploads_what_it_made(path: Path) -> None:
     # At night nobody chose a mode.
     assert night["env"] == {"LANE": f"${{{{ inputs.mode || '{modes['default']}' }}}}"}
     (run,) = (step["run"] for step in night["steps"] if "evals.sh" in step.get("run", ""))
-    assert run.split()[:2] == [run.split()[0], '"$LANE"']
+    assert run.split()[2] == '"$LANE"'
     uploads = night["steps"][-1]
     assert uploads["if"] == "always()"
-    assert "results/" in uploads["with"]["path"].split()
+    assert re.search(r"^(\$.*/)?results/$", uploads["with"]["path"], re.MULTILINE)
     assert re.search(r"golden/\S+/cassettes/", uploads["with"]["path"])
 
 
@@ -198,13 +262,8 @@ def test_the_sharded_workflow_of_the_readme_decides_as_one_run(project: Path) ->
     (text,) = re.findall(r"```yaml\n(name: sharded\n.*?)```", README, re.DOTALL)
     path = project / WORKFLOW
     path.write_text(text)
-    checked = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", *BY_SCHEMA, path],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stdout
+    checked = checked_by_schema(path)
+    assert checked.exit_code == 0, checked.output
     jobs = workflow_of(path)["jobs"]
     shards = jobs["shard"]["strategy"]["matrix"]["shard"]
     (run,) = commands_of(jobs["shard"])

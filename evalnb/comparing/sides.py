@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evalnb.baseline import count, read_baseline
-from evalnb.errors import InputError
+from evalnb.errors import InputError, name_hint
 from evalnb.golden import find_suite, read_golden
 from evalnb.places import place
 from evalnb.results import read_run
 from evalnb.runner import run
+from evalnb.runs import check_suite
 from evalnb.scoring import score
-from evalnb.systems import load_system
+from evalnb.systems import is_named, load_system, suite_systems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,13 +87,20 @@ def open_side(golden: GoldenSet, which: str) -> Side:
     Raises
     ------
     InputError
-        If it cannot be used, or is the baseline and there is none.
+        If it cannot be used, is a run of another suite, or is the baseline and there is none.
     """
     path = place(which)
     if which == BASELINE_SIDE:
         return _baseline(golden)
     if (path / "run.json").is_file():
-        return _run(path)
+        return _run(golden, path)
+    if not is_named(golden, which):
+        known = [BASELINE_SIDE, *dict.fromkeys(system.name for system in suite_systems(golden))]
+        kind = "is a folder without a run.json" if path.is_dir() else "is not there"
+        raise InputError(
+            f"{which!r} {kind}, and names no system of the suite {golden.settings.name}: give the "
+            f"folder of a run, or a system. {name_hint(which, known)}"
+        )
     system = load_system(golden, which)
     outputs = run(golden, system, progress="none", repeats=golden.settings.repeats)
     scores = score(golden, outputs)
@@ -127,7 +135,8 @@ def _baseline(golden: GoldenSet) -> Side:
     return Side(BASELINE_SIDE, baseline.counts, baseline.outputs)
 
 
-def _run(folder: Path) -> Side:
+def _run(golden: GoldenSet, folder: Path) -> Side:
     found = read_run(folder)
+    check_suite(golden, found)
     name = f"{found.manifest['system']}, run {found.manifest['run_id']}"
     return Side(name, count(found.scores), found.outputs, found.scores)

@@ -8,7 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from evalnb.reports.comparison_tables import Which, beside, reasons_table, select_cases
+from evalnb.reports.comparison_tables import (
+    Which,
+    beside,
+    compared_scorers,
+    reasons_table,
+    select_cases,
+)
 from evalnb.reports.text import one_line
 
 if TYPE_CHECKING:
@@ -31,16 +37,18 @@ class CaseChoice:
     comparison : whose answers
     which : all that changed, or those of cases that got worse or better
     member : a slice such as `category=orders`; all cases where empty
+    scorer : only cases that it scored, worse or better by it; all cases where empty
     """
 
     comparison: Comparison
     which: Which = "changed"
     member: str = ""
+    scorer: str = ""
 
     @property
     def cases(self) -> pd.DataFrame:
         """The answers to choose from, a differences frame."""
-        return select_cases(self.comparison, self.which, member=self.member)
+        return select_cases(self.comparison, self.which, member=self.member, scorer=self.scorer)
 
     @property
     def slices(self) -> list[str]:
@@ -72,7 +80,9 @@ class CaseChoice:
         return beside(self.comparison, chosen)._repr_html_() + reasons
 
 
-def chooser(comparison: Comparison, which: Which = "changed", member: str = "") -> Any:
+def chooser(
+    comparison: Comparison, which: Which = "changed", member: str = "", scorer: str = ""
+) -> Any:
     """Make the widget: what is listed, the list, and the answer that is open.
 
     Tab goes from one control to the next, the arrow keys through the list; each answer opens as it
@@ -81,7 +91,7 @@ def chooser(comparison: Comparison, which: Which = "changed", member: str = "") 
     Parameters
     ----------
     comparison : any
-    which, member : what is listed at first, as for `select_cases`
+    which, member, scorer : what is listed at first, as for `select_cases`
     """
     from ipywidgets import HTML, Dropdown, HBox, Select, VBox
 
@@ -92,11 +102,15 @@ def chooser(comparison: Comparison, which: Which = "changed", member: str = "") 
     if member and member not in names:
         names = [member, *names]
     slices = Dropdown(options=[_ALL, *names], value=member or _ALL, description="Of")
+    scorers = Dropdown(
+        options=[_ALL, *compared_scorers(comparison)], value=scorer or _ALL, description="By"
+    )
     listed = Select(rows=_ROWS, description="Answer", layout={"width": "48em"})
     shown = HTML()
 
     def choice() -> CaseChoice:
-        return CaseChoice(comparison, kinds.value, "" if slices.value == _ALL else slices.value)
+        chosen = ("" if one.value == _ALL else str(one.value) for one in (slices, scorers))
+        return CaseChoice(comparison, kinds.value, *chosen)
 
     def reopen(_: Any = None) -> None:
         shown.value = choice().opened(listed.value)
@@ -107,11 +121,11 @@ def chooser(comparison: Comparison, which: Which = "changed", member: str = "") 
         listed.value = 0 if labels else None
         reopen()
 
-    kinds.observe(relist, "value")
-    slices.observe(relist, "value")
+    for one in (kinds, slices, scorers):
+        one.observe(relist, "value")
     listed.observe(reopen, "value")
     relist()
-    return VBox([HBox([kinds, slices]), listed, shown, KeyGuard()])
+    return VBox([HBox([kinds, slices, scorers]), listed, shown, KeyGuard()])
 
 
 def _state(state: Any) -> str:

@@ -17,7 +17,6 @@ from evalnb.reports.differences import word_differences
 from evalnb.reports.numbers import count, difference, interval, p_value, rate
 from evalnb.reports.tables import styled
 from evalnb.reports.text import listing, one_line, visible
-from evalnb.reports.views import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,13 +31,13 @@ __all__ = [
     "Beside",
     "behind_table",
     "beside",
+    "compared_scorers",
     "drops_table",
     "phrases_table",
     "reasons_table",
     "scores_table",
     "select_cases",
     "shifts_table",
-    "strengths_table",
     "usage_table",
 ]
 
@@ -173,34 +172,8 @@ def shifts_table(comparison: Comparison) -> Styler:
     )
 
 
-def strengths_table(strengths: pd.DataFrame) -> Styler:
-    """Show how sides rank by a judge of pairs, the strongest first.
-
-    Parameters
-    ----------
-    strengths : a strengths frame; what has no rank stands last, with the reason
-    """
-    columns = ["side", "rank", "ranks", "strength", "95%", "beats the first", "verdicts", "note"]
-    rows = [
-        {
-            "side": row["system"],
-            "rank": row.get("rank"),
-            "ranks": f"{row['rank_low']} to {row['rank_high']}" if "rank" in row else "",
-            "strength": difference(row.get("estimate")),
-            "95%": interval(row.get("ci_low"), row.get("ci_high")),
-            "beats the first": rate(row.get("beats_reference")),
-            "verdicts": row["n"],
-            "note": words(row.get("reason", "")),
-        }
-        for row in sorted(
-            to_records(strengths), key=lambda row: row.get("rank", len(strengths) + 1)
-        )
-    ]
-    return styled(pd.DataFrame(rows, columns=columns), caption="Strengths by a judge of pairs")
-
-
 def select_cases(
-    comparison: Comparison, which: Which = "changed", *, member: str = ""
+    comparison: Comparison, which: Which = "changed", *, member: str = "", scorer: str = ""
 ) -> pd.DataFrame:
     """Choose answers that differ; those of holdout cases are never among them.
 
@@ -209,6 +182,8 @@ def select_cases(
     comparison : any
     which : all that changed, or those of cases that got worse or better
     member : a slice such as `category=orders`, or the id of a case; all where empty
+    scorer : only of cases that it scored, worse or better by its mean; where empty all cases, by
+        their states
 
     Returns
     -------
@@ -217,15 +192,21 @@ def select_cases(
     Raises
     ------
     ValueError
-        If `which` is unknown, or a slice is of no field of the suite.
+        If `which` or `scorer` is unknown, or a slice is of no field of the suite.
     """
     if which not in ("changed", "worse", "better"):
         raise ValueError(f"`which` must be changed, worse or better. Got {which!r}.")
     found = comparison.cases[~comparison.cases["case_id"].isin(holdout_cases(comparison.golden))]
-    if which != "changed":
+    if scorer:
+        before, now = _means(comparison, found["case_id"], scorer)
+        scored = (before.notna() | now.notna()).astype(bool)
+    else:
         before, now = (found[name].map(_ORDER) for name in ("state_before", "state_now"))
+        scored = pd.Series(True, index=found.index)
+    if which != "changed":
         apart = (now < before) if which == "worse" else (now > before)
-        found = found[apart.fillna(value=False).astype(bool)]
+        scored &= apart.fillna(value=False).astype(bool)
+    found = found[scored]
     if "=" in member:
         field, _, value = member.partition("=")
         if field not in comparison.golden.settings.slices:
@@ -236,6 +217,23 @@ def select_cases(
     elif member:
         found = found[found["case_id"] == member]
     return found.reset_index(drop=True)
+
+
+def compared_scorers(comparison: Comparison) -> list[str]:
+    """Return the scorers that scored anything on either side."""
+    return [name for name in comparison.scores["scorer"].unique().tolist() if name != CASE]
+
+
+def _means(comparison: Comparison, case_ids: pd.Series, scorer: str) -> list[pd.Series]:
+    """Return a scorer's mean of each case, before and now; NA where it did not score the case."""
+    known = compared_scorers(comparison)
+    if scorer not in known:
+        raise ValueError(f"`scorer` must be one of {', '.join(known)}. Got {scorer!r}.")
+    means = []
+    for side in (comparison.a, comparison.b):
+        rows = side.counts[side.counts["scorer"] == scorer]
+        means.append(case_ids.map(rows.set_index("case_id")["mean"]).astype("Float64"))
+    return means
 
 
 class Beside:

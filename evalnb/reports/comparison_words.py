@@ -236,6 +236,7 @@ def _phrases(comparison: Comparison) -> Iterator[str]:
         for row in rows
     ]
     yield one_line(f"{count(len(rows), 'wording')} changed: {listing(said, limit=5)}.", limit=1_000)
+    yield phrases_caption(comparison.phrases)
 
 
 def _shifts(comparison: Comparison) -> Iterator[str]:
@@ -253,7 +254,7 @@ def _shifts(comparison: Comparison) -> Iterator[str]:
 def _usage(comparison: Comparison) -> Iterator[str]:
     for row in to_records(comparison.usage):
         if "estimate" not in row:
-            yield f"Nothing is known of the {_NAMES[row['metric']]} on both sides."
+            yield f"No case has its {_NAMES[row['metric']]} on both sides."
         elif "recorded" in row.get("warnings", []):
             yield (
                 f"The recorded {_NAMES[row['metric']]} is {rate(row['estimate'])} times as high; "

@@ -12,6 +12,7 @@ from evalnb.reports.agreement_words import agreement_advice
 from evalnb.reports.numbers import count, difference, interval, money, rate
 from evalnb.reports.text import listing, one_line
 from evalnb.reports.views import words
+from evalnb.review.review import NO_STUDY
 from evalnb.stats.levels import ALPHA
 
 if TYPE_CHECKING:
@@ -71,12 +72,19 @@ def trend_lines(review: Review) -> list[str]:
         return ["No run, no trend."]
     same = review.runs[review.runs["series"] == review.runs["series"].iloc[-1]]
     first, last = to_records(same.iloc[[0, -1]])
-    lines = [
-        (
-            f"The pass rate of cases is {_rate(last)} on {last['at'][:10]}, after {_rate(first)} on "
-            f"{first['at'][:10]}, the first run that compares with it."
-        )
-    ]
+    alone = (
+        f"The pass rate of cases is {_rate(last)} on {last['at'][:10]}; no earlier run compares."
+    )
+    lines = (
+        [alone]
+        if len(same) < 2
+        else [
+            (
+                f"The pass rate of cases is {_rate(last)} on {last['at'][:10]}, after {_rate(first)} on "
+                f"{first['at'][:10]}, the first run that compares with it."
+            )
+        ]
+    )
     lines += [
         *_slope(review.creep),
         *(_spell(row) for row in to_records(review.spells) if _is_told(row)),
@@ -98,7 +106,8 @@ def falling_lines(review: Review) -> list[str]:
     """Say which cases drift down, since when, and by which scorer."""
     fallen = to_records(review.falling)
     if not fallen:
-        return ["No case passes less often than it did."]
+        nothing = "No case passes less often than it did."
+        return [nothing if len(review.runs) > 1 else "No two runs to compare."]
     one_by_one = len({row.get("since") for row in fallen}) > 1
     lines = [
         f"Drift: {count(len(fallen), 'case')} {'passes' if len(fallen) == 1 else 'pass'} less often "
@@ -110,7 +119,8 @@ def falling_lines(review: Review) -> list[str]:
 
 def state_lines(review: Review) -> list[str]:
     """Count what cases do over the last runs, and name the few."""
-    lines = []
+    runs = count(int(review.states["n_runs"].max()), "run") if len(review.states) else ""
+    lines = [f"Over the last {runs} of the system as it is:"] if runs else []
     for state, name in _STATES.items():
         own = review.states.loc[review.states["state"] == state, "case_id"].tolist()
         if own:
@@ -154,7 +164,9 @@ def coverage_lines(review: Review) -> list[str]:
     """Say which kinds of traffic no case is near to."""
     if review.logs.empty:
         return ["No logs: what the golden set lacks is not known."]
-    return [line.strip() for line in describe_coverage(review.coverage)]
+    whole, drawn = (one["conversation_id"].nunique() for one in (review.logs, review.drawn))
+    lines = [f"Of {whole:,} conversations {drawn:,} were drawn."] if drawn < whole else []
+    return [*lines, *(line.strip() for line in describe_coverage(review.coverage))]
 
 
 def feedback_lines(review: Review) -> list[str]:
@@ -210,7 +222,7 @@ def advice_lines(review: Review) -> list[str]:
     """Say what the largest disagreements advise for the judge's prompt."""
     study = review.study
     if study.needs or not study.axis:
-        return [study.needs or "No labels beside verdicts: no advice."]
+        return [NO_STUDY]
     advice = agreement_advice(study.close_statistics)
     apart = to_records(study.furthest(_MOST))
     too_high = sum(row.get("difference", 0) > 0 for row in apart)

@@ -15,17 +15,19 @@ from evalnb.frames import LABELS
 from evalnb.histories import case_history, history
 from evalnb.places import is_remote
 from evalnb.planning import plan
-from evalnb.results import read_run
+from evalnb.ratings import RATINGS
 from evalnb.review.changes import blocked_spells, changes_of, runs_of
 from evalnb.review.kappas import kappas_over_time
+from evalnb.review.newest import newest_run
 from evalnb.review.plane import coverage_points
 from evalnb.review.reasons import months_of, reasons_over_time
 from evalnb.review.refreshing import kept_by_states, propose_refresh
 from evalnb.review.spending import spending_by_month
 from evalnb.review.standing import standing_at
 from evalnb.review.states import case_states, falling_cases
-from evalnb.review.traffic import FEEDBACK, feedback_by_category
+from evalnb.review.traffic import FEEDBACK, drawn_traffic, feedback_by_category
 from evalnb.stats.creep import creep
+from evalnb.study import Study
 from evalnb.suite_study import suite_study
 from evalnb.waivers import read_waivers
 
@@ -36,12 +38,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.curation.coverage import Coverage
+    from evalnb.errors import Problem
     from evalnb.golden import GoldenSet
     from evalnb.planning import Plan
     from evalnb.runs import Run
-    from evalnb.study import Study
 
-__all__ = ["Review"]
+__all__ = ["NO_STUDY", "Review"]
+
+NO_STUDY = "No labels beside verdicts: no advice."
+
+_MOST = 5
 
 
 @dataclass(frozen=True)
@@ -120,14 +126,18 @@ class Review:
         """As `case_states` gives it."""
         return case_states(self.history, self.cases, self.falling["case_id"].tolist())
 
-    @cached_property
+    @property
     def labels(self) -> pd.DataFrame:
         """All labels up to the day; without rows where there are none."""
+        labels, _ = self._read_labels
+        return labels[labels["at"].str[:10] <= self.as_of.isoformat()].reset_index(drop=True)
+
+    @cached_property
+    def _read_labels(self) -> tuple[pd.DataFrame, list[Problem]]:
         folder = self.golden.folder
         if folder is None or is_remote(folder) or not (folder / "labels").is_dir():
-            return LABELS.empty()
-        labels, _ = read_labels(self.golden)
-        return labels[labels["at"].str[:10] <= self.as_of.isoformat()].reset_index(drop=True)
+            return LABELS.empty(), []
+        return read_labels(self.golden)
 
     @cached_property
     def kappas(self) -> pd.DataFrame:
@@ -172,14 +182,19 @@ class Review:
 
     @cached_property
     def coverage(self) -> Coverage:
-        """As `golden_coverage` gives it."""
-        return golden_coverage(self.logs, self.golden)
+        """As `golden_coverage` gives it, of the traffic that is drawn."""
+        return golden_coverage(self.drawn, self.golden)
+
+    @cached_property
+    def drawn(self) -> pd.DataFrame:
+        """The part of the logs that is compared with cases, as `drawn_traffic` gives it."""
+        return drawn_traffic(self.logs)
 
     @cached_property
     def plane(self) -> pd.DataFrame:
         """As `coverage_points` gives it."""
         far = self.coverage.far["conversation_id"].tolist()
-        return coverage_points(self.logs, self.golden, far)
+        return coverage_points(self.drawn, self.golden, far)
 
     @cached_property
     def feedback(self) -> pd.DataFrame:
@@ -187,12 +202,14 @@ class Review:
         run = self.newest
         return FEEDBACK.empty() if run is None else feedback_by_category(self.logs, run.results)
 
-    @cached_property
+    @property
     def newest(self) -> Run | None:
-        """The newest run, None before the first."""
-        if self.runs.empty:
-            return None
-        return read_run(self._folder(str(self.runs["run_id"].iloc[-1])))
+        """The newest run that can be read, None before the first."""
+        return self._newest[0]
+
+    @cached_property
+    def _newest(self) -> tuple[Run | None, list[str]]:
+        return newest_run([self._folder(run_id) for run_id in self.runs["run_id"]])
 
     @cached_property
     def standing(self) -> pd.DataFrame:
@@ -212,9 +229,11 @@ class Review:
     @cached_property
     def study(self) -> Study:
         """People's labels beside the newest verdicts, on the axis with the least agreement shown."""
-        judged = self.history[self.history["judge_fingerprint"].notna()]["run_id"]
-        runs = [self._folder(str(judged.iloc[-1]))] if len(judged) else []
-        study = suite_study(self.golden, runs)
+        judged = self.history[self.history["judge_fingerprint"].notna()]["run_id"].unique()
+        run, _ = newest_run([self._folder(run_id) for run_id in judged])
+        if run is None or self.labels.empty:
+            return Study(self.golden.settings.name, "", RATINGS.empty(), {}, needs=NO_STUDY)
+        study = suite_study(self.golden, [self._folder(run.manifest["run_id"])])
         shown = study.decided.dropna(subset=["ci_low"]).sort_values("ci_low", kind="stable")
         axis = str(shown["axis"].iloc[0]) if len(shown) else study.axis
         return replace(study, axis=axis)
@@ -222,15 +241,16 @@ class Review:
     @property
     def needs(self) -> list[str]:
         """What is missing, and how to get it, in words."""
-        found = []
+        found = [*self._newest[1]]
         if self.runs.empty:
             found.append(
-                "There is no run yet: trends need nightly runs, such as `evalnb run SUITE --mode live`. "
+                f"There is no run up to {self.as_of}: trends need nightly runs, such as `evalnb run SUITE --mode live`. "
                 "To see what they look like: `evalnb demo-history FOLDER`."
             )
+        found += [f"A label was left out: {problem}" for problem in self._read_labels[1][:_MOST]]
         if self.labels.empty:
             found.append(
-                "There are no labels yet: kappa needs ratings by people; open label.ipynb."
+                f"There are no labels up to {self.as_of}: kappa needs ratings by people; open label.ipynb."
             )
         if self.logs.empty:
             found.append(

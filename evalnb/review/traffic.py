@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 from evalnb.curation.candidates.conversations import conversations
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["FEEDBACK", "feedback_by_category"]
+__all__ = ["FEEDBACK", "drawn_traffic", "feedback_by_category"]
 
 FEEDBACK = FrameSchema(
     "feedback beside scores",
@@ -40,6 +41,26 @@ interval lies 0.1 or more beside 0, far enough for no chance: the largest first.
 
 LARGE = 0.1
 _READ = 5
+_DRAWN = 2_000
+
+
+def drawn_traffic(logs: pd.DataFrame, *, most: int = _DRAWN) -> pd.DataFrame:
+    """Draw conversations by their names, evenly, and always the same ones.
+
+    Parameters
+    ----------
+    logs : a logs frame
+    most : how many conversations are kept
+
+    Returns
+    -------
+    the logs frame, whole where it has no more
+    """
+    names = logs["conversation_id"].unique().tolist()
+    if len(names) <= most:
+        return logs
+    names.sort(key=lambda name: hashlib.sha256(name.encode(errors="replace")).digest())
+    return logs[logs["conversation_id"].isin(names[:most])].reset_index(drop=True)
 
 
 def feedback_by_category(logs: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from evalnb.systems.callables import CallableSystem
 from evalnb.systems.endpoints import HttpSystem
-from evalnb.systems.loading import load_system, suite_systems
+from evalnb.systems.loading import is_named, load_system, suite_systems
 from evalnb.systems.mocks import MockedTools, mocked_tools
 from evalnb.systems.outputs import (
     STEP_LIMIT,
@@ -32,6 +32,7 @@ __all__ = [
     "ToolCall",
     "ToolError",
     "as_output",
+    "is_named",
     "load_system",
     "mocked_tools",
     "output_content",

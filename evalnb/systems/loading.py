@@ -18,7 +18,7 @@ from evalnb.tomltext import read_toml
 if TYPE_CHECKING:
     from evalnb.golden import GoldenSet
 
-__all__ = ["load_system", "suite_systems"]
+__all__ = ["is_named", "load_system", "suite_systems"]
 
 
 def load_system(
@@ -52,6 +52,17 @@ def load_system(
         near = None if is_remote(golden.folder) else golden.folder
         return CallableSystem(import_function(name, near), name, files)
     return _read_system(path, files)
+
+
+def is_named(golden: GoldenSet, name: str) -> bool:
+    """Tell whether a name is one of a system: of a file that is there, of a function or a URL.
+
+    Parameters
+    ----------
+    golden : a suite's golden set
+    name : as for `load_system`
+    """
+    return is_url(name) or is_import_path(name) or _file_of(golden, name).is_file()
 
 
 def suite_systems(golden: GoldenSet) -> list[PromptSystem | CallableSystem | HttpSystem]:

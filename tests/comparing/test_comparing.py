@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,18 +10,23 @@ import pytest
 
 from evalnb.baseline import count
 from evalnb.cases import Case
-from evalnb.comparing import Side, compare, open_comparison, suite_of
+from evalnb.comparing import Side, compare, open_comparison, open_side, suite_of
 from evalnb.errors import InputError
+from evalnb.evaluation import evaluate
 from evalnb.frames import OUTPUTS, to_records
-from evalnb.golden import GoldenSet, SuiteSettings
+from evalnb.golden import GoldenSet, SuiteSettings, read_golden
 from evalnb.reports import comparison_tables as tables
 from evalnb.reports.comparison_words import describe_comparison, phrases_caption
+from evalnb.results import write_run
 from evalnb.scoring import score
+from evalnb.systems import CallableSystem
 from tests.commands import evalnb
 from tests.phrases.answers import planted, recorded
-from tests.suites import REPOSITORY
+from tests.suites import REPOSITORY, make_suite
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evalnb.comparing import Comparison
 
 SUPPORT = str(REPOSITORY / "golden" / "support")
@@ -144,7 +150,8 @@ def test_a_planted_wording_is_said(worse: Comparison) -> None:
         sides.append(Side(name, count(score(suite, outputs)), outputs))
     found = compare(suite, *sides)
     said = describe_comparison(found)
-    assert '1 wording changed: "order number" → "inquiry number".' in said
+    place = said.index('1 wording changed: "order number" → "inquiry number".')
+    assert said[place + 1] == phrases_caption(found.phrases)
     assert "inquiry number" in tables.phrases_table(found.phrases).to_html()
     assert re.search(r"found in 8 of 10 runs from \d+% of the", phrases_caption(found.phrases))
 
@@ -158,6 +165,32 @@ def test_cases_are_chosen_by_change_slice_and_id(worse: Comparison) -> None:
         tables.select_cases(worse, "bad")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"must be a slice by one of language\. Got 'tags=x'"):
         tables.select_cases(worse, member="tags=x")
+
+
+def test_cases_are_chosen_by_a_scorer_that_scored_them() -> None:
+    texts = ["yes"] * 4
+    suite = GoldenSet(
+        tuple(
+            Case.model_validate({"id": f"c{number}", "input": "Hi"} | expected)
+            for number, expected in enumerate(
+                [{"must_contain": ["yes"]}, {"must_contain": ["yes"], "must_not_include": ["no"]}]
+                + [{"must_not_include": ["no"]}] * 2
+            )
+        )
+    )
+    # The second case falls by both scorers, the third by one, the fourth changes and still passes.
+    found = compare(suite, side(suite, "old", *texts), side(suite, "new", "yes", "no", "no", "ok"))
+    assert tables.compared_scorers(found) == ["must_contain", "must_not_include"]
+
+    def ids(which: tables.Which, scorer: str) -> list[str]:
+        return sorted(tables.select_cases(found, which, scorer=scorer)["case_id"])
+
+    assert ids("changed", "must_contain") == ["c1"]
+    assert ids("changed", "must_not_include") == ["c1", "c2", "c3"]
+    assert ids("worse", "must_not_include") == ["c1", "c2"]
+    assert ids("better", "must_not_include") == []
+    with pytest.raises(ValueError, match=r"must_contain, must_not_include\. Got 'x'"):
+        tables.select_cases(found, scorer="x")
 
 
 def test_holdout_cases_are_never_shown() -> None:
@@ -192,6 +225,40 @@ def test_the_suite_is_found_by_a_prompt_file_or_has_to_be_given() -> None:
     assert suite_of(["v2", prompt]).settings.name == "support"
     with pytest.raises(InputError, match="none of 'v1', 'v2' says which suite they are of"):
         suite_of(["v1", "v2"])
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        ("results/none", "'results/none' is not there, and names no system of the suite support"),
+        ("golden", "'golden' is a folder without a run.json, and names no system"),
+        ("v11", r"give the folder of a run, or a system\. Did you mean 'v1'\?"),
+    ],
+)
+def test_a_side_that_is_neither_a_run_nor_a_system_is_told(which: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_side(read_golden(SUPPORT), which)
+
+
+def test_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
+    suite = make_suite(
+        tmp_path / "golden" / "shop", [{"id": "a", "input": "Hi", "must_contain": ["x"]}]
+    )
+
+    async def answer(case: Any, client: Any) -> str:
+        return "x"
+
+    run = evaluate(
+        suite,
+        CallableSystem(answer, name="bot"),
+        run_id="r",
+        as_of=date(2026, 6, 1),
+        progress="none",
+    )
+    write_run(tmp_path / "r", run)
+    assert open_side(suite, str(tmp_path / "r")).name == "bot, run r"
+    with pytest.raises(InputError, match="run r is of suite 'shop', not of 'support'"):
+        open_side(read_golden(SUPPORT), str(tmp_path / "r"))
 
 
 def test_the_command_says_it_in_words() -> None:

@@ -16,6 +16,7 @@ from evalnb.errors import InputError
 from evalnb.frames import OUTPUTS, PAIRS, to_records
 from evalnb.golden import GoldenSet
 from evalnb.reports import comparison_tables as tables
+from evalnb.reports import several_tables
 from evalnb.reports.comparison_words import describe_comparison, describe_several
 from evalnb.reports.pairs import describe_pairs, preference_sentence, strength_sentences
 from evalnb.scoring import score
@@ -51,8 +52,18 @@ def test_sides_rank_with_intervals(several: Several) -> None:
     # Half a point of 8 apart or so: nobody can tell their ranks.
     assert several.strengths["rank_low"].notna().all()
     assert (several.strengths["rank_high"] > several.strengths["rank_low"]).all()
-    shown = tables.strengths_table(several.strengths).to_html()
+    shown = several_tables.strengths_table(several.strengths).to_html()
     assert shown.index("v3") < shown.index("v1")
+
+
+def test_tables_have_all_sides(several: Several) -> None:
+    shown = several_tables.sides_table(several).to_html()
+    assert "Each side beside the first, v1" in shown
+    assert shown.index("cases") < shown.index("must_not_include")
+    assert (shown.count(">v2<"), shown.count(">v3<")) == (3, 3)  # the cases and two scorers
+    passes = several_tables.passes_table(several).to_html()
+    assert "cochran q" in passes
+    assert passes.count("mcnemar mid-p") == 3
 
 
 def test_they_are_described_together_and_beside_the_first(several: Several) -> None:

@@ -24,7 +24,7 @@ def test_an_answer_is_opened_with_both_texts_and_all_reasons(comparison: Compari
 
 def test_the_widget_lists_what_is_chosen_and_opens_it(comparison: Comparison) -> None:
     box = chooser(comparison)
-    (kinds, slices), (listed, shown) = box.children[0].children, box.children[1:3]
+    (kinds, slices, scorers), (listed, shown) = box.children[0].children, box.children[1:3]
     assert len(listed.options) == len(CaseChoice(comparison).cases)
     before = shown.value
     listed.value = 1
@@ -33,6 +33,11 @@ def test_the_widget_lists_what_is_chosen_and_opens_it(comparison: Comparison) ->
     assert len(listed.options) == len(CaseChoice(comparison, "better").cases)
     slices.value = "language=de"
     assert shown.value == CaseChoice(comparison, "better", "language=de").opened(0)
+    slices.value = "all"
+    scorers.value = "must_contain"
+    by_scorer = CaseChoice(comparison, "better", scorer="must_contain")
+    assert [label for label, _ in listed.options] == by_scorer.labels()
+    assert 0 < len(by_scorer.cases) < len(CaseChoice(comparison, "better").cases)
 
 
 def test_nothing_to_choose_from_is_said(comparison: Comparison) -> None:

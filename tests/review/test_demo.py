@@ -169,7 +169,7 @@ def test_a_suite_without_anything_says_what_it_needs(tmp_path: Path, demo: DemoH
     golden = read_golden(tmp_path / "shop")
     empty = Review(golden, tmp_path / "results", demo.as_of, LOGS.empty())
     needs = " ".join(say.about_lines(empty))
-    for word in ("no run yet", "no labels yet", "no logs"):
+    for word in ("no run up to", "no labels up to", "no logs"):
         assert word in needs
     assert to_records(empty.falling) == []
     assert "No run, no trend." in review_page(empty)
