@@ -118,17 +118,11 @@ def redact_names(logs: pd.DataFrame, redactor: Redactor | None = None) -> pd.Dat
 
     Parameters
     ----------
-    logs : a logs frame; it is not changed
-    redactor : what finds them; by default without a suite's own patterns
+    logs, redactor : as for `redact`, which raises the same
 
     Returns
     -------
     the same rows in the same order; once more changes nothing
-
-    Raises
-    ------
-    InputError
-        If presidio is not installed.
 
     Examples
     --------

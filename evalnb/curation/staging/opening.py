@@ -15,7 +15,7 @@ from evalnb.curation.candidates.struggling import find_struggling
 from evalnb.curation.candidates.surprising import find_surprising
 from evalnb.curation.candidates.uniform import sample_uniform
 from evalnb.curation.coverage import MOST_COMPARED, describe_coverage, golden_coverage
-from evalnb.curation.logs.reading import read_logs
+from evalnb.curation.logs.reading import DAMAGED_FILE, read_logs
 from evalnb.curation.mix import describe_mix, traffic_mix
 from evalnb.curation.redaction.redacting import describe_redaction, redact
 from evalnb.curation.redaction.redactor import redactor_of
@@ -26,6 +26,7 @@ from evalnb.datasets.taubench import TAUBENCH, TAUBENCH_NOTE
 from evalnb.places import place, shown_from_here
 from evalnb.reports.numbers import count
 from evalnb.reports.text import visible
+from evalnb.results import results_root
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,8 @@ def pick_candidates(
 ) -> Picked:
     """Read logs, redact them, and pick what is worth a look.
 
+    What cannot be read is kept beside the suite's results, `damaged_logs.jsonl`.
+
     Parameters
     ----------
     golden : the suite, whose patterns are redacted too
@@ -92,7 +95,9 @@ def pick_candidates(
         candidates = found.candidates.replace({"conversation_id": named})
         source = f"candidates of {folder.name}"
         return Picked(candidates, said, source, [n_found], is_traffic=False)
-    redaction = redact(read_logs(logs, rate=rate, seed=seed, redactor=redactor), redactor)
+    damaged = results_root(golden) / DAMAGED_FILE.name
+    read = read_logs(logs, rate=rate, seed=seed, damaged=damaged, redactor=redactor)
+    redaction = redact(read, redactor)
     said = redaction.logs
     picks = [
         find_struggling(said, n=n, seed=seed),

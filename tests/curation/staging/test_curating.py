@@ -13,16 +13,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalnb.cases import Case
+from evalnb.curation.candidates.files import write_candidates
 from evalnb.curation.candidates.picks import candidates_of
+from evalnb.curation.logs.damage import DamagedLogWarning
+from evalnb.curation.logs.reading import read_logs
 from evalnb.curation.staging.adding import add_staged, describe_adding
 from evalnb.curation.staging.curating import Curating
-from evalnb.curation.staging.exchange import respond_to_curator
+from evalnb.curation.staging.exchange import curating_state, respond_to_curator
 from evalnb.curation.staging.files import StagedFile, staged_path
 from evalnb.curation.staging.items import items_to_curate
-from evalnb.curation.staging.opening import Picked, describe_gaps
+from evalnb.curation.staging.opening import (
+    Picked,
+    describe_gaps,
+    open_curating,
+    pick_candidates,
+)
 from evalnb.errors import InputError
 from evalnb.frames import LOGS
 from evalnb.golden import GoldenSet, read_golden
+from evalnb.results import results_root
 from tests.suites import make_suite
 
 if TYPE_CHECKING:
@@ -335,6 +344,32 @@ def test_what_is_wrong_is_refused_by_line_and_the_rest_is_added(
         assert said in line
     assert golden.folder is not None
     assert [case.id for case in read_golden(golden.folder)] == ["hello", "new", "near"]
+
+
+def test_logs_are_redacted_before_anything_is_picked_and_damage_is_kept_with_the_results(
+    golden: GoldenSet, tmp_path: Path
+) -> None:
+    said = {"session": "ada@example.org", "role": "user", "content": "I am ada@example.org, hello?"}
+    path = tmp_path / "day.jsonl"
+    path.write_text(f'{json.dumps(said)}\n{{"content": "ada@example.org')
+    with pytest.warns(DamagedLogWarning, match="1 could not be read"):
+        picked = pick_candidates(golden, str(path), n=1)
+    (damaged,) = results_root(golden).iterdir()
+    assert "<EMAIL_1>" in damaged.read_text()
+    folder = tmp_path / "picked"
+    write_candidates(folder, picked.candidates, picked.logs)
+    again = pick_candidates(golden, str(folder))
+    for one in (picked, again):
+        session = open_curating(golden, "scripted-anna", one)
+        assert session.shown()["asked"] == ["I am <EMAIL_1>, hello?"]
+        assert "@" not in str(curating_state(session))
+    with pytest.warns(DamagedLogWarning, match="1 could not be read"):
+        raw = read_logs(path, damaged=damaged)
+    named = picked.candidates.assign(conversation_id=raw["conversation_id"])
+    write_candidates(folder, named, raw)  # as a version wrote them that did not redact names
+    session = open_curating(golden, "scripted-anna", pick_candidates(golden, str(folder)))
+    assert session.shown()["asked"] == ["I am <EMAIL_1>, hello?"]
+    assert "@" not in str(session.accept(KEYWORDS).canonical())
 
 
 def test_gaps_are_said_of_traffic_and_not_of_what_was_picked(golden: GoldenSet) -> None:
