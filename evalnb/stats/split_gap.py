@@ -56,8 +56,6 @@ def gap_change(
     >>> [round(float(row[name]), 3) for name in ("estimate", "ci_low", "ci_high")]
     [0.5, -0.206, 1.206]
     """
-    from scipy.special import stdtrit
-
     sides = [numbers(dev, "dev"), numbers(holdout, "holdout")]
     known = [side[~np.isnan(side)] for side in sides]
     sizes = [len(side) for side in known]
@@ -72,6 +70,8 @@ def gap_change(
     row["estimate"] = float(known[0].mean() - known[1].mean())
     if min(sizes) < _FEWEST:
         return METRICS.build([row | {"reason": "too_few"}])
+    from scipy.special import stdtrit
+
     parts = [float(side.var(ddof=1)) / len(side) for side in known]
     if not sum(parts):
         return METRICS.build([row | {"reason": "no_variance"}])
